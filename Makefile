@@ -1,0 +1,56 @@
+# `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+INPUTS ?=
+ROLLOUTS ?= sample_data/complete
+OUT ?=
+PARTIAL ?=
+ARGS ?=
+
+.PHONY: help setup profile test check format lint types contracts bench samples clean
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo 'make profile INPUTS=M.jsonl ROLLOUTS=R.jsonl OUT=STEM PARTIAL=1 ARGS="--counts"'
+
+setup: $(READY) ## Make .venv with pinned dependencies and .venv/bin/rollprof
+
+$(READY): pins.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"Python 3.11 or later is needed, this is {v[0]}.{v[1]}; name one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement pins.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $(READY)
+
+profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
+	$(BIN)/rollprof profile $(if $(INPUTS),--rollouts '$(ROLLOUTS)' --inputs '$(INPUTS)','$(ROLLOUTS)') $(if $(OUT),-o '$(OUT)') $(if $(PARTIAL),--partial) $(ARGS)
+
+test: $(READY) ## Run the tests
+	$(BIN)/python -m pytest
+
+check: format lint types contracts test ## Format, lint, types, import contracts and tests
+
+format: $(READY)
+	$(BIN)/ruff format --check .
+
+lint: $(READY)
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+contracts: $(READY)
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Measure time and memory against the budgets; BENCH="--quick" for a short run
+	$(BIN)/python -m tests.bench $(BENCH)
+
+samples: $(READY) ## Write sample_data again from its seeded script
+	$(BIN)/python sample_data/make_samples.py
+
+clean: ## Remove .venv and caches
+	rm -rf $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

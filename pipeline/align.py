@@ -1,0 +1,155 @@
+"""Inputs × rollouts → one row a planned rollout, what is wrong with the keys, and how complete the run is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline import names
+from pipeline.completion import Completion
+from pipeline.options import ProfileOptions
+
+PLACE = ("_source", "_line", "_offset", "_length")
+PROBLEM_COLUMNS = ("_kind", "_role", "_source", "_line", *names.KEY, "_problem")
+
+
+class Aligned(NamedTuple):
+    """A run put together.
+
+    Attributes:
+        frame: One row a planned rollout, sorted by key: both indices; `_finished`, `_masked`, `_measured`
+            (Boolean); `_agent` (String, the label shown), `_agent_order` (UInt32, agents by name), `_row_agent`
+            (UInt32, 0 unless any task was run by several agents); the rollout's `_source`, `_line`, `_offset`,
+            `_length`, `_flags`, `_unfinite`, `_shape`; the input row's place as `_input_source`, `_input_line`,
+            `_input_offset`, `_input_length`; then a column a metric, null where there is no number.
+        problems: One row a fault: `_kind` (malformed, torn, duplicate_inputs, duplicate_rollouts, extra_rollouts,
+            missing_rollouts), `_role` (inputs, rollouts), `_source`, `_line`, both indices, `_problem`.
+        completion: How much of what was planned is there.
+    """
+
+    frame: pl.LazyFrame
+    problems: pl.LazyFrame
+    completion: Completion
+
+
+def align(inputs: pl.LazyFrame, rollouts: pl.LazyFrame, options: ProfileOptions | None = None) -> Aligned:
+    """Matches rollouts with the inputs that planned them; never raises on data.
+
+    Rollouts without an input row are in no row of the frame, of rollouts with one key the first is (the last with
+    `on_duplicate="last"`); both are in the problems.
+
+    Args:
+        inputs: As `scan_inputs` gives them.
+        rollouts: As `scan_rollouts` gives them.
+        options: What to keep of duplicates, and whether masked rollouts are measurements.
+    """
+    chosen = options or ProfileOptions()
+    planned = _whole_lines(inputs)
+    finished = _whole_lines(rollouts)
+    unique_planned = planned.filter(_is_first_of_key())
+    keep = _is_last_of_key() if chosen.on_duplicate == "last" else _is_first_of_key()
+    frame = _with_agents(_joined(unique_planned, finished.filter(keep)), chosen)
+    extra = finished.join(unique_planned, on=names.KEY, how="anti", maintain_order="left")
+    problems = [
+        _bad_lines(inputs, "inputs"),
+        _bad_lines(rollouts, "rollouts"),
+        _faults(planned.filter(_is_duplicate()), "duplicate_inputs", "inputs"),
+        _faults(finished.filter(_is_duplicate()), "duplicate_rollouts", "rollouts"),
+        _faults(extra, "extra_rollouts", "rollouts"),
+        _faults(
+            frame.filter(~pl.col("_finished")).select(*names.KEY, _source="_input_source", _line="_input_line"),
+            "missing_rollouts",
+            "inputs",
+        ),
+    ]
+    return Aligned(frame, pl.concat(problems), Completion(frame))
+
+
+def _whole_lines(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The usable lines sorted by key, those of one key in the order they were read."""
+    whole = frame.filter(pl.col("_problem").is_null()).drop("_problem", "_torn")
+    return whole.sort(*names.KEY, "_file", "_line").drop("_file")
+
+
+def _same_key_as(shift: int) -> pl.Expr:
+    task, rollout = pl.col(names.TASK), pl.col(names.ROLLOUT)
+    return ((task == task.shift(shift)) & (rollout == rollout.shift(shift))).fill_null(value=False)
+
+
+def _is_first_of_key() -> pl.Expr:
+    return ~_same_key_as(1)
+
+
+def _is_last_of_key() -> pl.Expr:
+    return ~_same_key_as(-1)
+
+
+def _is_duplicate() -> pl.Expr:
+    return _same_key_as(1) | _same_key_as(-1)
+
+
+def _bad_lines(frame: pl.LazyFrame, role: str) -> pl.LazyFrame:
+    kind = pl.when(pl.col("_torn")).then(pl.lit("torn")).otherwise(pl.lit("malformed"))
+    return (
+        frame.filter(pl.col("_problem").is_not_null())
+        .with_columns(_kind=kind, _role=pl.lit(role))
+        .select(PROBLEM_COLUMNS)
+    )
+
+
+def _faults(rows: pl.LazyFrame, kind: str, role: str) -> pl.LazyFrame:
+    return rows.with_columns(_kind=pl.lit(kind), _role=pl.lit(role), _problem=pl.lit(None, pl.String)).select(
+        PROBLEM_COLUMNS
+    )
+
+
+def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
+    """Each planned rollout with what finished of it."""
+    places = {column: f"_input{column}" for column in PLACE}
+    theirs = finished.rename({"_agent": "_rollout_agent"}).drop("_server")
+    joined = planned.rename(places).join(theirs, on=names.KEY, how="left", maintain_order="left")
+    return joined.with_columns(
+        _finished=pl.col("_source").is_not_null(), _masked=pl.col("_masked").fill_null(value=False)
+    )
+
+
+def _with_agents(joined: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
+    """Adds which agent each planned rollout belongs to, and which rollouts are measured."""
+    named = pl.when(pl.col("_server").is_null()).then(pl.coalesce("_agent", "_rollout_agent")).otherwise("_agent")
+    measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
+    owned = joined.with_columns(_agent=named, _measured=measured).drop("_rollout_agent")
+    known = pl.col("_agent").drop_nulls().unique()
+    only = pl.when(known.len() == 1).then(known.first())
+    missing = pl.col("_agent").is_null() & pl.col("_server").is_null()
+    owned = owned.with_columns(_agent=pl.when(missing).then(only).otherwise("_agent"))
+    labelled = owned.join(_labels(owned), on=("_server", "_agent"), how="left", nulls_equal=True, maintain_order="left")
+    return (
+        labelled.drop("_server", "_agent")
+        .rename({"_label": "_agent"})
+        .with_columns(_row_agent=pl.when(_any_fan_out()).then("_agent_order").otherwise(0))
+    )
+
+
+def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
+    """Environment server and agent → the label shown and its place among the agents.
+
+    The group is the server if there is one, else the agent; the label is the agent's name unless it is served by
+    several groups or its group serves several agents.
+    """
+    alone = (pl.col("_group").n_unique().over("_agent") == 1) & (pl.col("_agent").n_unique().over("_group") == 1)
+    return (
+        owned.select("_server", "_agent")
+        .unique()
+        .with_columns(_group=pl.coalesce("_server", "_agent"))
+        .with_columns(_label=pl.when(alone).then(pl.coalesce("_agent", "_group")).otherwise("_group"))
+        .sort("_label", "_group", nulls_last=True)
+        .with_columns(_agent_order=pl.struct("_label", "_group").rle_id())
+        .drop("_group")
+    )
+
+
+def _any_fan_out() -> pl.Expr:
+    """Whether any task has measured rollouts of several agents; holds on rows sorted by task."""
+    task, agent = (pl.col(column).filter(pl.col("_measured")) for column in (names.TASK, "_agent_order"))
+    return ((task == task.shift(1)) & (agent != agent.shift(1))).any()

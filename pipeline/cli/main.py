@@ -1,0 +1,100 @@
+"""The `rollprof` command: its subcommands, and how a refusal, a bug or a signal ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+import click
+import typer
+
+from pipeline.cli.console import Console
+from pipeline.cli.peer import translated
+from pipeline.cli.profile import profile
+from pipeline.errors import Exit, RollprofError, UsageError
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(
+    help="What did these rollouts teach us, and which tasks are worth more of them?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings=HELP,
+)
+app.command("profile")(profile)
+
+peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
+peer.command("profile")(profile)
+app.add_typer(peer, name="eval", hidden=True)
+
+
+class Terminated(BaseException):
+    """The process was asked to end."""
+
+
+@app.callback()
+def root() -> None:
+    """What did these rollouts teach us, and which tasks are worth more of them?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command and exits with one of the codes of `errors.Exit`."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    console = Console(as_json="--json" in given)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = _run(given)
+    except RollprofError as error:
+        console.refuse(error)
+        code = int(error.exit_code)
+    except KeyboardInterrupt:
+        console.say("Interrupted; nothing was changed.")
+        code = int(Exit.INTERRUPTED)
+    except Terminated:
+        console.say("Terminated; nothing was changed.")
+        code = int(Exit.TERMINATED)
+    except BrokenPipeError:
+        code = _reader_gone()
+    sys.exit(_flushed(code))
+
+
+def _run(given: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("rollprof", translated(given)) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.exceptions.NoArgsIsHelpError as shown:
+        typer.echo(shown.format_message())
+        return int(Exit.USAGE)
+    except click.UsageError as error:
+        hint = f"See {error.ctx.command_path} --help." if error.ctx else "See rollprof --help."
+        raise UsageError(error.format_message(), hint=hint) from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return int(Exit.DONE)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _reader_gone()
+    return code
+
+
+def _reader_gone() -> int:
+    """Whoever read standard output has seen enough; what Python still holds for it goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(Exit.DONE)

@@ -1,0 +1,36 @@
+"""A progress bar in bytes on standard error: only on a terminal, only after a second."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+PATIENCE_SECONDS = 1.0
+
+
+@contextlib.contextmanager
+def progress_bar(total_bytes: int, *, wanted: bool) -> Iterator[Callable[[int], None] | None]:
+    """A function to tell how many bytes were read since the last call; None where nobody would see a bar."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = ("reading", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=total_bytes)
+    began = time.monotonic()
+
+    def advance(read: int) -> None:
+        bar.advance(task, read)
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        if bar.live.is_started:
+            bar.stop()

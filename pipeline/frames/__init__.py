@@ -1,0 +1,1 @@
+"""Columns → LazyFrames: one module a grain."""

@@ -1,0 +1,101 @@
+"""Chunks of plain buffers → one frame of the rows, in the order of the sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from pipeline import names
+from pipeline.sources.columns import Column
+from pipeline.sources.files import Source
+from pipeline.sources.reading import BadLine, Chunk
+
+PLACES = {"row": "r", "usage": "u"}
+BAD_LINE = {
+    "_source": pl.UInt32,
+    "_line": pl.Int64,
+    "_offset": pl.Int64,
+    "_length": pl.Int64,
+    "_problem": pl.String,
+    "_torn": pl.Boolean,
+}
+Shape = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+class Gathered:
+    """The frames of the chunks so far, with line numbers that count from the start of each source.
+
+    Attributes:
+        shapes: Every shape met, at the number that `_shape` gives it.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._frames: list[pl.DataFrame] = []
+        self._bad: list[BadLine] = []
+        self._lines_before = np.zeros(max(1, len(sources)), dtype=np.int64)
+        self.shapes: dict[Shape, int] = {}
+
+    def add(self, chunk: Chunk, segment_sources: Iterable[int]) -> None:
+        """Takes the next chunk; `segment_sources` are the sources of its segments."""
+        data = {name: _series(column) for name, column in chunk.columns.items()}
+        before = self._lines_before[data["_source"].to_numpy()]
+        data["_line"] = data["_line"] + pl.Series(before)
+        data["_source"] = data["_source"].cast(pl.UInt32)
+        for name, (codes, texts) in chunk.texts.items():
+            data[name] = _texts(codes, texts)
+        if "_shape" in data:
+            numbers = [self.shapes.setdefault(shape, len(self.shapes)) for shape in chunk.shapes]
+            data["_shape"] = pl.Series(numbers, dtype=pl.UInt32).gather(data["_shape"])
+            data["_masked"] = data["_masked"].cast(pl.Boolean)
+            data["_flags"] = data["_flags"].cast(pl.UInt8)
+        for (place, name), column in chunk.metrics.items():
+            data[PLACES[place] + name] = _series(column)
+        self._frames.append(pl.DataFrame(data))
+        self._bad += [bad._replace(line=bad.line + int(self._lines_before[bad.source])) for bad in chunk.bad]
+        for source, lines in zip(segment_sources, chunk.lines, strict=True):
+            self._lines_before[source] += lines
+
+    def frame(self) -> pl.DataFrame:
+        """All rows; a bad line is a row whose `_problem` says why, with no other values."""
+        bad = pl.DataFrame(
+            [(b.source, b.line, b.offset, b.length, b.reason, b.torn) for b in self._bad], schema=BAD_LINE, orient="row"
+        )
+        whole = pl.concat([*self._frames, bad], how="diagonal_relaxed", rechunk=True)
+        paths = pl.Series([str(source.path) for source in self._sources], dtype=pl.String)
+        return whole.with_columns(
+            _file=pl.col("_source"), _source=paths.gather(whole["_source"])
+        )
+
+
+def shape_texts(shapes: Iterable[Shape], final_name: Callable[[str, str], str]) -> pl.Series:
+    """The shapes at their numbers, as JSON: the final names of the row's and of the usage's metrics, in order."""
+    texts = [
+        json.dumps([[final_name("row", name) for name in row], [final_name("usage", name) for name in usage]])
+        for row, usage in shapes
+    ]
+    return pl.Series(texts, dtype=pl.String)
+
+
+def empty_frame(texts: Sequence[str]) -> pl.DataFrame:
+    """No rows, with the columns that every grain has."""
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {names.TASK: pl.Int64, names.ROLLOUT: pl.Int64}
+    places = BAD_LINE | {"_source": pl.String, "_file": pl.UInt32}
+    return pl.DataFrame(schema=schema | places | dict.fromkeys(texts, pl.String))
+
+
+def _series(column: Column) -> pl.Series:
+    values = pl.Series(np.frombuffer(column.values, dtype=np.int64 if column.typecode == "q" else np.float64))
+    if column.valid is None:
+        return values
+    return values.set(pl.Series(np.frombuffer(column.valid, dtype=np.uint8) == 0), None)
+
+
+def _texts(codes: bytes, texts: list[str]) -> pl.Series:
+    numbers = pl.Series(np.frombuffer(codes, dtype=np.int64))
+    return pl.Series([*texts, None], dtype=pl.String).gather(
+        pl.select(pl.when(numbers < 0).then(len(texts)).otherwise(numbers)).to_series()
+    )

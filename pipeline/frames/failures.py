@@ -1,0 +1,42 @@
+"""Failed attempts as a LazyFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from pipeline.frames.chunks import empty_frame
+from pipeline.frames.lazy import lazy_frame
+from pipeline.frames.rollouts import opened_sources
+from pipeline.frames.scanning import gather
+from pipeline.sources.files import Source
+from pipeline.sources.reading import Job, read_failures
+
+TEXTS = ("_failure_class",)
+
+
+def scan_failures(
+    sources: Iterable[Source | str | Path] | str | Path, *, jobs: int | None = None
+) -> pl.LazyFrame:
+    """Failed attempts, one row a line in the order of the attempts, read once when first needed.
+
+    Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String), `_file` (UInt32), `_line`,
+    `_offset`, `_length` (Int64), `_failure_class` (String), `_problem` (String), `_torn` (Boolean).
+
+    Args:
+        sources: Sidecar files; none gives no rows.
+        jobs: How many processes read; None for the cores this process may use.
+
+    Raises:
+        SourceError: A file is missing; at collection, one cannot be read or a worker was lost.
+    """
+    opened = opened_sources(sources)
+    return lazy_frame(lambda: _read(opened, jobs))
+
+
+def _read(sources: tuple[Source, ...], jobs: int | None) -> pl.DataFrame:
+    blank = empty_frame(TEXTS)
+    gathered = gather(read_failures, sources, template=Job(()), jobs=jobs)
+    return pl.concat([blank, gathered.frame()], how="diagonal_relaxed")

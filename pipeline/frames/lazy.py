@@ -1,0 +1,62 @@
+"""A LazyFrame that reads its sources once, when it is first needed, and keeps what it read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+_failures: list[BaseException] = []
+
+
+def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
+    """A LazyFrame over what `read` gives; it is called at most once, however often the frame is collected."""
+    lock = threading.Lock()
+    kept: list[pl.DataFrame] = []
+
+    def frame() -> pl.DataFrame:
+        with lock:
+            if not kept:
+                try:
+                    kept.append(read())
+                except BaseException as error:
+                    _failures.append(error)
+                    raise
+            return kept[0]
+
+    def batches(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        found = frame().lazy()
+        if predicate is not None:
+            found = found.filter(predicate)
+        if with_columns is not None:
+            found = found.select(pl.col(name) for name in with_columns)
+        yield (found if n_rows is None else found.head(n_rows)).collect()
+
+    return register_io_source(batches, schema=lambda: frame().schema, is_pure=True)
+
+
+def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
+    """Collects LazyFrames in one go; what went wrong while reading is raised as it was.
+
+    Polars turns an exception from reading into one of its own without a cause.
+
+    Raises:
+        RollprofError: A source could not be read.
+        KeyboardInterrupt: The user interrupted the reading.
+    """
+    _failures.clear()
+    try:
+        return pl.collect_all(frames)
+    except Exception:
+        if _failures:
+            raise _failures[-1] from None
+        raise
+
+
+def collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    """Collects one LazyFrame, as `collect_all` does."""
+    return collect_all([frame])[0]

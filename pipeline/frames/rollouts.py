@@ -1,0 +1,99 @@
+"""Finished rollouts as a LazyFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from pipeline import names
+from pipeline.frames.chunks import empty_frame, shape_texts
+from pipeline.frames.lazy import lazy_frame
+from pipeline.frames.metrics import in_first_seen_order, resolve_names, without_infinities
+from pipeline.frames.scanning import Progress, gather
+from pipeline.options import ReadOptions
+from pipeline.sources.files import Source, open_source
+from pipeline.sources.reading import Job, read_rollouts
+
+TEXTS = ("_agent", "_server")
+
+
+def scan_rollouts(
+    sources: Iterable[Source | str | Path] | str | Path,
+    options: ReadOptions | None = None,
+    *,
+    progress: Progress | None = None,
+) -> pl.LazyFrame:
+    """Finished rollouts, one row a line, read once when first needed.
+
+    Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String, the file), `_file` (UInt32, its
+    number), `_line`, `_offset`, `_length` (Int64; lines from 1, bytes), `_agent`, `_server` (String), `_masked`
+    (Boolean), `_flags` (UInt8, see `sources.reading`), `_unfinite` (UInt32, numbers left out of the row),
+    `_shape` (String, the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a metric
+    (Int64, or Float64 where any value is not a 64-bit whole number; whole numbers beyond 2^53 are rounded there).
+    A line that could not be used is a row whose `_problem` says why; its other values are null.
+
+    Args:
+        sources: Files, as paths or as `find_run` gives them; several are one run.
+        options: How to read them.
+        progress: Called with the number of bytes read since the last call.
+
+    Raises:
+        SourceError: A file is missing; at collection, one cannot be read or a worker was lost.
+    """
+    chosen = options or ReadOptions()
+    opened = opened_sources(sources)
+    return lazy_frame(lambda: _read(opened, chosen, progress))
+
+
+def opened_sources(sources: Iterable[Source | str | Path] | str | Path) -> tuple[Source, ...]:
+    """Sources from paths or sources."""
+    several = [sources] if isinstance(sources, (str, Path)) else sources
+    return tuple(source if isinstance(source, Source) else open_source(source) for source in several)
+
+
+def _read(sources: tuple[Source, ...], options: ReadOptions, progress: Progress | None) -> pl.DataFrame:
+    template = Job((), nested=options.nested_paths, prompts=options.assign_indices)
+    gathered = gather(read_rollouts, sources, template=template, jobs=options.jobs, progress=progress)
+    blank = empty_frame(TEXTS).with_columns(
+        _masked=pl.lit(None, pl.Boolean), _flags=pl.lit(None, pl.UInt8), _shape=pl.lit(None, pl.UInt32)
+    )
+    frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
+    if options.assign_indices:
+        frame = _with_indices(frame)
+    frame = without_infinities(frame)
+    measured = measured_rows(frame, options)
+    frame, final_name = resolve_names(frame, measured)
+    shapes = shape_texts(gathered.shapes, final_name)
+    frame = frame.with_columns(shapes.gather(frame["_shape"]).alias("_shape"))
+    return in_first_seen_order(frame, measured)
+
+
+def measured_rows(frame: pl.DataFrame, options: ReadOptions) -> pl.Series:
+    """Which rows are measurements (Boolean): whole ones that are not masked, or masked ones too if asked."""
+    whole = frame["_problem"].is_null()
+    if options.masked == "include":
+        return whole
+    return whole & ~frame["_masked"].fill_null(value=False)
+
+
+def _with_indices(frame: pl.DataFrame) -> pl.DataFrame:
+    """Numbers rows without indices: same prompt = same task, in order of appearance; order = rollout."""
+    without = frame[names.TASK].is_null() & frame["_problem"].is_null()
+    if "_prompt" not in frame.columns:
+        return frame
+    if not without.any():
+        return frame.drop("_prompt")
+    if not (without | frame["_problem"].is_not_null()).all():
+        reason = pl.when(without).then(pl.lit(f"has no {names.TASK}, while other rows have")).otherwise("_problem")
+        return frame.with_columns(_problem=reason).drop("_prompt")
+    whole = frame.filter(without)
+    tasks = whole["_prompt"].unique(maintain_order=True)
+    numbers = pl.DataFrame({"_prompt": tasks, "_number": pl.Series(range(len(tasks)), dtype=pl.Int64)})
+    numbered = frame.join(numbers, on="_prompt", how="left", maintain_order="left")
+    rollout = pl.int_range(pl.len()).over("_prompt")
+    return numbered.with_columns(
+        pl.col("_number").alias(names.TASK),
+        pl.when(pl.col("_number").is_not_null()).then(rollout).alias(names.ROLLOUT),
+    ).drop("_prompt", "_number")

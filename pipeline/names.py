@@ -1,0 +1,71 @@
+"""Field names, reserved prefixes and file names of a run: text and pure functions only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TASK = "_ng_task_index"
+ROLLOUT = "_ng_rollout_index"
+KEY = (TASK, ROLLOUT)
+AGENT_REF = "agent_ref"
+ENVIRONMENT_SERVER = "_ng_environment_server"
+RESPONSE = "response"
+USAGE = "usage"
+PARAMS = "responses_create_params"
+MASK = "mask_sample"
+INSTANCE_CONFIG = "instance_config"
+REWARD = "reward"
+ROLLOUT_ID = "rollout_id"
+FAILURE_CLASS = "_ng_failure_class"
+FAILURE_TERMINAL = "_ng_failure_terminal"
+
+INTERNAL = "_"
+NOT_METRICS = frozenset({RESPONSE, MASK})
+STATISTICS = ("mean", "max", "min", "median", "std")
+ACROSS_REPEATS = ("mean", "median", "std", "min", "max", "se", "ci_low_95", "ci_high_95")
+AT_REPEAT = ("mean", "median", "std", "sem", "min", "max", "p25", "p75", "ci_low_95", "ci_high_95")
+COVERAGE = tuple(
+    f"coverage/{what}" for what in ("measured_rollouts", "masked_rollouts", "measured_tasks", "fully_masked_tasks")
+)
+
+DATA_SUFFIXES = (".jsonl.gz", ".jsonl.zst", ".jsonl", ".json")
+ROLLOUT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+INPUTS = "_materialized_inputs"
+FAILURES = "_failures"
+TASKS_FILE = "_reward_profiling.jsonl"
+AGENTS_FILE = "_agent_metrics.json"
+REPEATS_FILE = "_repeat_level_metrics.json"
+VERDICTS = "rollout_verdicts"
+BESIDE_A_RUN = (
+    INPUTS,
+    FAILURES,
+    "_reward_profiling",
+    "_agent_metrics",
+    "_repeat_level_metrics",
+    "_aggregate_metrics",
+    "_verdicts",
+)
+
+
+def without_suffix(name: str) -> str:
+    """The name of a data file without its suffix; any other dot belongs to the name."""
+    for suffix in DATA_SUFFIXES:
+        if name.endswith(suffix) and name != suffix:
+            return name[: -len(suffix)]
+    return name
+
+
+def stem_of(path: Path) -> Path:
+    """The path S that the other files of a run are named after."""
+    return path.with_name(without_suffix(path.name))
+
+
+def is_beside_a_run(name: str) -> bool:
+    """Whether a file name is that of an artifact beside rollouts, and so never rollouts itself."""
+    stem = without_suffix(name)
+    return stem == VERDICTS or stem.endswith(BESIDE_A_RUN)
+
+
+def sibling(stem: Path, ending: str) -> Path:
+    """The file of a run with stem S that ends in `ending`."""
+    return stem.with_name(stem.name + ending)

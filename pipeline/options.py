@@ -1,0 +1,99 @@
+"""What was asked, as one frozen model; combinations are checked here, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from pipeline import names
+from pipeline.errors import UsageError
+
+Masked = Literal["exclude", "include"]
+OnDuplicate = Literal["error", "first", "last"]
+OnExtra = Literal["error", "drop"]
+OnBadLine = Literal["error", "skip"]
+
+
+class ReadOptions(BaseModel):
+    """How rollouts are read.
+
+    Attributes:
+        nested: Dotted paths of objects whose numbers are metrics as well.
+        masked: Whether rollouts with a truthy `mask_sample` are left out of every figure.
+        assign_indices: Whether rows without indices are numbered by their prompt.
+        jobs: How many processes read; None for the cores this process may use.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    nested: tuple[str, ...] = ()
+    masked: Masked = "exclude"
+    assign_indices: bool = False
+    jobs: int | None = Field(default=None, ge=1)
+
+    @field_validator("nested")
+    @classmethod
+    def _paths(cls, nested: tuple[str, ...]) -> tuple[str, ...]:
+        for path in nested:
+            if not all(path.split(".")):
+                raise UsageError(f"--nested {path!r} is no dotted path")
+        return tuple(dict.fromkeys(nested))
+
+    @property
+    def nested_paths(self) -> tuple[tuple[str, ...], ...]:
+        """The nested paths as keys; `usage` is `response.usage`."""
+        paths = (tuple(path.split(".")) for path in self.nested)
+        usage = (names.RESPONSE, names.USAGE)
+        return tuple(path[1:] if path[:2] == usage else path for path in paths)
+
+
+class ProfileOptions(ReadOptions):
+    """How a run is profiled.
+
+    Attributes:
+        partial: Whether planned rollouts may be missing.
+        on_duplicate: What to do with a key that is there twice in the rollouts.
+        on_extra: What to do with a rollout that has no input row.
+        on_bad_line: What to do with a line that cannot be used.
+        counts: Whether task and agent rows say how many rollouts each figure rests on.
+        rollouts_only: Whether the run has no inputs file.
+        min_completion: The share of finished rollouts below which the command exits 5.
+    """
+
+    partial: bool = False
+    on_duplicate: OnDuplicate = "error"
+    on_extra: OnExtra = "error"
+    on_bad_line: OnBadLine = "error"
+    counts: bool = False
+    rollouts_only: bool = False
+    min_completion: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _fit(self) -> ProfileOptions:
+        if self.assign_indices and not self.rollouts_only:
+            raise UsageError(
+                "--assign-indices goes with --rollouts-only",
+                hint="Rows that are numbered here cannot be matched with an inputs file.",
+            )
+        return self
+
+
+def output_stem(
+    rollouts: tuple[Path, ...], *, stem: Path | None = None, folder: Path | None = None
+) -> Path:
+    """The path S that the outputs are named after.
+
+    Raises:
+        UsageError: There are several rollouts files and no stem was given.
+    """
+    if stem is None and len(rollouts) != 1:
+        raise UsageError(
+            f"{len(rollouts)} rollouts files are one run, so its outputs need a name",
+            hint="Give it with -o STEM; the files are then STEM_reward_profiling.jsonl and so on.",
+        )
+    chosen = names.stem_of(stem if stem is not None else rollouts[0])
+    if not chosen.name:
+        raise UsageError("-o needs a name, not only a folder", where=str(stem), hint="For a folder use --output-dir.")
+    return folder / (chosen if stem is not None else chosen.name) if folder is not None else chosen

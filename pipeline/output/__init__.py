@@ -1,0 +1,1 @@
+"""Frames → files: the only writer, whole or not at all."""

@@ -1,0 +1,73 @@
+"""Files that appear whole or not at all: written beside their place, synced, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from pipeline.errors import SourceError
+
+
+@contextlib.contextmanager
+def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
+    """Open files for writing that take their places together at the end; on any error none of them does.
+
+    Raises:
+        SourceError: A file cannot be made or written.
+    """
+    targets = [Path(os.path.realpath(path)) for path in paths]
+    temporary = [target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp") for target in targets]
+    with contextlib.ExitStack() as stack:
+        for path in temporary:
+            stack.callback(_remove, path)
+        try:
+            files = [stack.enter_context(_create(path)) for path in temporary]
+            yield files
+            for file in files:
+                file.flush()
+                os.fsync(file.fileno())
+            for file in files:
+                file.close()
+            for path, target in zip(temporary, targets, strict=True):
+                path.replace(target)
+        except OSError as error:
+            raise unwritable(paths[0], error) from error
+
+
+def check_folder(path: Path) -> None:
+    """Finds out before the work whether files can be made beside a path.
+
+    Raises:
+        SourceError: The folder does not exist or is not writable.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise SourceError("no such folder", where=str(folder), hint="Make it first, or choose another with -o.")
+    if path.is_dir():
+        raise SourceError(
+            "is a folder, not a name for the outputs", where=str(path), hint="For a folder use --output-dir."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SourceError("cannot write into this folder", where=str(folder), hint="Choose another with --output-dir.")
+
+
+def unwritable(path: Path, error: OSError) -> SourceError:
+    """The refusal for a file that the system would not write."""
+    return SourceError(
+        f"cannot be written: {error.strerror or error}",
+        where=str(path),
+        hint="Nothing was changed; choose another place with -o or --output-dir.",
+    )
+
+
+def _create(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb", buffering=1 << 18)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

@@ -1,0 +1,171 @@
+"""Figures → JSON text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+import polars as pl
+
+from pipeline import names
+from pipeline.profile.expressions import column, metrics_of
+
+Info = tuple[list[str], list[str]]
+"""The metrics of a rollout's info: those of its usage, and the others, each in row order."""
+
+
+def key_text(name: str) -> str:
+    """A JSON key with its colon and the comma before it."""
+    return f",{json.dumps(name, ensure_ascii=False)}:"
+
+
+def member(name: str, value: pl.Expr) -> pl.Expr:
+    """A member of a JSON object as text, null where the value is null."""
+    return pl.concat_str(pl.lit(key_text(name)), value.cast(pl.String))
+
+
+def task_heads(tasks: pl.DataFrame, *, fan_out: bool) -> pl.Series:
+    """The text of profile rows up to their sample."""
+    figures = [name for name in tasks.columns if "/" in name and not name.startswith(names.INTERNAL)]
+    pieces = [pl.lit(f'{{"{names.TASK}":'), pl.col(names.TASK).cast(pl.String)]
+    pieces += [member(name, column(name)) for name in figures]
+    if fan_out:
+        pieces.append(agent_reference(tasks["_agent"]))
+    pieces.append(pl.lit(key_text("sample")))
+    return tasks.select(pl.concat_str(pieces, ignore_nulls=True)).to_series()
+
+
+def task_tails(tasks: pl.DataFrame) -> pl.Series:
+    """The text of profile rows behind their sample, up to the rollout infos."""
+    counted = ("num_rollouts", "expected_num_rollouts", "missing_num_rollouts", "reward_profile_completion_pct")
+    pieces = [member(name, pl.col(name)) for name in counted]
+    return tasks.select(pl.concat_str(*pieces, pl.lit(key_text("rollout_infos") + "["))).to_series()
+
+
+def agent_reference(agents: pl.Series) -> pl.Expr:
+    """The member `agent_ref` of each of these agents."""
+    texts = {name: json.dumps({"name": name}, ensure_ascii=False) for name in agents.unique()}
+    known = {name: text for name, text in texts.items() if name is not None}
+    text = pl.col("_agent").replace_strict(known, default='{"name": null}', return_dtype=pl.String)
+    return pl.concat_str(pl.lit(key_text(names.AGENT_REF)), text)
+
+
+def rollout_infos(measured: pl.DataFrame) -> pl.Series:
+    """The info of each rollout: identity, reward, usage numbers in usage order, other numbers in row order."""
+    metrics = metrics_of(measured.columns)
+    orders = {shape: info_order(shape, metrics) for shape in measured["_shape"].unique()}
+    usual = _merged(orders.values())
+    texts = measured.select(_info_text(usual))
+    place = {metric: number for number, metric in enumerate(usual)}
+    odd = [shape for shape, order in orders.items() if not _ascends([place[metric] for metric in order])]
+    if not odd:
+        return texts.to_series()
+    parts = measured.with_row_index("_row").filter(pl.col("_shape").is_in(odd))
+    rebuilt = [
+        rows.select("_row", _info_text(orders[shape]))
+        for (shape,), rows in parts.partition_by("_shape", as_dict=True).items()
+    ]
+    changed = pl.concat(rebuilt)
+    return texts.to_series().scatter(changed["_row"], changed.to_series(1))
+
+
+def info_order(shape: str | None, metrics: Iterable[str]) -> list[str]:
+    """The metrics of a row's info in order: reward, usage numbers, other numbers."""
+    row, usage = json.loads(shape) if shape else ([], [])
+    known = set(metrics)
+    order = dict.fromkeys([names.REWARD, *usage, *row])
+    return [metric for metric in order if metric in known]
+
+
+def agent_entries(agents: pl.DataFrame, repeats: pl.DataFrame) -> list[dict[str, object]]:
+    """The objects of `*_agent_metrics.json`."""
+    order = _metrics_in_repeat_order(repeats)
+    across = [f"{label}_across_repeats/mean/{metric}" for metric in order for label in names.ACROSS_REPEATS]
+    figures = [name for name in agents.columns if name not in {*across, *names.COVERAGE} and "/" in name]
+    entries = []
+    for row in agents.iter_rows(named=True):
+        entry = {name: row[name] for name in figures}
+        entry[names.AGENT_REF] = {"name": row["_agent"]}
+        entry |= {name: row.get(name) for name in (*across, *names.COVERAGE)}
+        entries.append(_known(entry))
+    return entries
+
+
+def repeat_entries(repeats: pl.DataFrame) -> list[dict[str, object]]:
+    """The objects of `*_repeat_level_metrics.json`."""
+    metrics = sorted(name.removeprefix("mean/") for name in repeats.columns if name.startswith("mean/"))
+    figures = [f"{label}/{metric}" for metric in metrics for label in names.AT_REPEAT]
+    entries = []
+    for row in repeats.iter_rows(named=True):
+        entry = {names.AGENT_REF: {"name": row["_agent"]}}
+        entry |= {name: row[name] for name in (names.ROLLOUT, "sample_count", "missing_count", *figures)}
+        entries.append(_known(entry))
+    return entries
+
+
+def json_text(value: object) -> bytes:
+    """Compact JSON text without NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def joined(texts: pl.Series, counts: Sequence[int] | pl.Series) -> pl.Series:
+    """Neighbouring texts joined with commas: the first `counts[0]`, the next `counts[1]`, and so on."""
+    groups = pl.Series("group", range(len(counts)), dtype=pl.UInt32)
+    group = pl.select(pl.lit(groups).repeat_by(pl.lit(pl.Series(counts)))).to_series().explode()
+    return (
+        pl.DataFrame({"group": group, "text": texts})
+        .group_by("group", maintain_order=True)
+        .agg(pl.col("text").str.join(","))["text"]
+    )
+
+
+def _info_text(order: Sequence[str]) -> pl.Expr:
+    task, rollout = (pl.col(name).cast(pl.String) for name in names.KEY)
+    identity = (pl.lit(f'{{"{names.ROLLOUT_ID}":"'), task, pl.lit(":"), rollout, pl.lit('"'))
+    keys = (member(name, pl.col(name)) for name in names.KEY)
+    numbers = (member(metric, column(metric)) for metric in order)
+    return pl.concat_str(*identity, *keys, *numbers, pl.lit("}"), ignore_nulls=True).alias("text")
+
+
+def _merged(orders: Iterable[list[str]]) -> list[str]:
+    """One order that agrees with as many of these as a single pass can: each new name goes behind its neighbour."""
+    merged: list[str] = []
+    known: set[str] = set()
+    for order in sorted(orders, key=len, reverse=True):
+        after = 0
+        for metric in order:
+            if metric in known:
+                after = merged.index(metric) + 1
+            else:
+                merged.insert(after, metric)
+                known.add(metric)
+                after += 1
+    return merged
+
+
+def _ascends(places: list[int]) -> bool:
+    return all(one < other for one, other in zip(places, places[1:], strict=False))
+
+
+def _metrics_in_repeat_order(repeats: pl.DataFrame) -> list[str]:
+    """Metrics in the order in which they first appear over all repeat entries."""
+    metrics = sorted(name.removeprefix("mean/") for name in repeats.columns if name.startswith("mean/"))
+    never = len(repeats)
+    first = {metric: _first_known(repeats[f"min/{metric}"], never) for metric in metrics}
+    return sorted(metrics, key=lambda metric: (first[metric], metric))
+
+
+def _first_known(values: pl.Series, never: int) -> int:
+    known = values.is_not_null()
+    place = known.arg_max() if len(known) else None
+    return place if place is not None and known[place] else never
+
+
+def _known(entry: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in entry.items() if value is not None}
+
+
+def lines_of_tasks(heads: pl.Series, samples: pl.Series, tails: pl.Series, infos: pl.Series) -> Iterator[bytes]:
+    """Whole profile rows as text, each with its line feed."""
+    whole = pl.select(pl.concat_str(heads, samples, tails, infos, pl.lit("]}\n"))).to_series()
+    yield "".join(whole).encode()

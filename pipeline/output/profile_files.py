@@ -1,0 +1,103 @@
+"""A profile → its three files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import polars as pl
+
+from pipeline import names
+from pipeline.frames.lazy import collect, collect_all
+from pipeline.frames.metrics import in_first_seen_order
+from pipeline.output.files import whole_files
+from pipeline.output.jsonl import (
+    agent_entries,
+    joined,
+    json_text,
+    lines_of_tasks,
+    repeat_entries,
+    rollout_infos,
+    task_heads,
+    task_tails,
+)
+from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout
+from pipeline.profile.agents import profile_agents
+from pipeline.profile.repeats import profile_repeats
+from pipeline.profile.tasks import UNIT, profile_tasks
+from pipeline.sources.files import Source
+
+BATCH_ROLLOUTS = 50_000
+BATCH_TASKS = 2_000
+
+
+class Written(NamedTuple):
+    """What `write_profile` wrote.
+
+    Attributes:
+        paths: The profile rows, agent metrics and repeat metrics.
+        agents: The agent entries, as `profile_agents` gives them.
+        repeats: The repeat entries, as `profile_repeats` gives them.
+        nulls: How many NaN and Infinity in samples became null.
+    """
+
+    paths: tuple[Path, Path, Path]
+    agents: pl.DataFrame
+    repeats: pl.DataFrame
+    nulls: int
+
+
+def write_profile(
+    frame: pl.LazyFrame,
+    stem: str | Path,
+    *,
+    counts: bool = False,
+    rollouts_only: bool = False,
+    sources: Iterable[Source] = (),
+) -> Written:
+    """Writes `STEM_reward_profiling.jsonl`, `STEM_agent_metrics.json` and `STEM_repeat_level_metrics.json`.
+
+    Args:
+        frame: As `align` gives it.
+        stem: The path that the files are named after.
+        counts: Whether `count/METRIC` follows the statistics.
+        rollouts_only: Whether samples are taken from rollouts, because there are no inputs.
+        sources: The inputs as they were when they were read, to notice a change.
+
+    Raises:
+        SourceError: A file cannot be written, or a source was changed meanwhile.
+    """
+    aligned = collect(frame)
+    ordered = in_first_seen_order(aligned, aligned["_measured"])
+    tasks, repeats = collect_all(
+        [profile_tasks(ordered.lazy(), counts=counts).drop("rollout_infos"), profile_repeats(ordered.lazy())]
+    )
+    agents = collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))
+    measured = ordered.filter("_measured").sort(*UNIT, names.ROLLOUT)
+    shape = sample_of_rollout if rollouts_only else sample_of_input
+    paths = _paths(Path(stem))
+    with Samples(tasks, sources, shape) as samples, whole_files(*paths) as files:
+        _write_tasks(files[0], tasks, measured, samples)
+        files[1].write(json_text(agent_entries(agents, repeats)))
+        files[2].write(json_text(repeat_entries(repeats)))
+    return Written(paths, agents, repeats, samples.nulls)
+
+
+def _paths(stem: Path) -> tuple[Path, Path, Path]:
+    tasks, agents, repeats = (
+        names.sibling(stem, ending) for ending in (names.TASKS_FILE, names.AGENTS_FILE, names.REPEATS_FILE)
+    )
+    return tasks, agents, repeats
+
+
+def _write_tasks(file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, samples: Samples) -> None:
+    """Writes profile rows a batch at a time, so that their text is never all in memory."""
+    fan_out = bool((tasks["_row_agent"] > 0).any()) or tasks[names.TASK].is_duplicated().any()
+    first_rollout = 0
+    for batch in tasks.iter_slices(BATCH_TASKS):
+        rollouts = int(batch["num_rollouts"].sum())
+        infos = joined(rollout_infos(measured.slice(first_rollout, rollouts)), batch["num_rollouts"])
+        first_rollout += rollouts
+        heads = task_heads(batch, fan_out=fan_out)
+        file.writelines(lines_of_tasks(heads, samples.texts(batch), task_tails(batch), infos))

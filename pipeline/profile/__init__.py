@@ -1,0 +1,1 @@
+"""Aligned rollouts → figures: one module a grain."""

@@ -1,0 +1,137 @@
+"""The named Polars expressions and groupings that the grains are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+import polars.selectors as cs
+
+from pipeline import names
+
+CONFIDENCE = 0.975
+"""Upper quantile of a two-sided 95 % interval."""
+
+
+def column(name: str) -> pl.Expr:
+    """The column of exactly this name; `pl.col` would read `*` and `^a.*$` as patterns."""
+    return cs.by_name(name).as_expr()
+
+
+def metrics_of(schema: Iterable[str]) -> list[str]:
+    """The metric columns: all whose names do not start with `_`."""
+    return [name for name in schema if not name.startswith(names.INTERNAL)]
+
+
+def finite(value: pl.Expr) -> pl.Expr:
+    """The value, or null where it is not finite: such a figure has no key."""
+    return pl.when(value.is_finite()).then(value)
+
+
+def five_statistics(frame: pl.LazyFrame, by: Sequence[str], *, counts: bool) -> pl.LazyFrame:
+    """Mean, max, min, median and std of every metric in each group, in the order of the groups.
+
+    std is the sample standard deviation (n - 1): 0.0 for each column of a group of one row, else null for fewer
+    than two values. Figures are worked out in doubles; one that is not finite is null.
+
+    Args:
+        frame: Rows with metrics, in an order that does not depend on how they were read.
+        by: The columns that make a group.
+        counts: Whether `count/METRIC` (how many rows have the number, null for none) follows.
+
+    Returns:
+        `by`, then `STAT/METRIC` (Float64) statistic by statistic, then `count/METRIC` (UInt32).
+    """
+
+    def grouped(rows: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        metrics = metrics_of(schema)
+        raw = rows.group_by(by, maintain_order=True).agg(
+            *(expression for metric in metrics for expression in _five_raw(metric)), _rows=pl.len()
+        )
+        wanted = [*names.STATISTICS, "count"] if counts else names.STATISTICS
+        return raw.select(*by, *(_settled(statistic, metric) for statistic in wanted for metric in metrics))
+
+    return frame.pipe_with_schema(grouped)
+
+
+def spread_statistics(
+    frame: pl.LazyFrame, by: Sequence[str], values: Iterable[tuple[str, str]], labels: Sequence[str]
+) -> pl.LazyFrame:
+    """Spread of values over tasks or repeats in each group, in the order of the groups.
+
+    Of one value, std and the standard error are 0.0 and there is no interval. The interval is mean ± t(0.975, n - 1)
+    · std / √n. Percentiles are by linear interpolation.
+
+    Args:
+        frame: Rows with the values.
+        by: The columns that make a group.
+        values: (column, figure name with a `{}` for the statistic) of each value.
+        labels: The statistics wanted; the standard error is `sem` or `se`.
+
+    Returns:
+        `by`, then the figures (Float64) statistic by statistic.
+    """
+    pairs = list(values)
+    raw = frame.group_by(by, maintain_order=True).agg(
+        expression for value, _ in pairs for expression in _spread_raw(value)
+    )
+    return raw.select(
+        *by, *(_spread(label, value).alias(named.replace("{}", label, 1)) for label in labels for value, named in pairs)
+    )
+
+
+def _five_raw(metric: str) -> list[pl.Expr]:
+    values = column(metric).cast(pl.Float64)
+    return [
+        values.mean().alias(f"mean/{metric}"),
+        values.max().alias(f"max/{metric}"),
+        values.min().alias(f"min/{metric}"),
+        values.median().alias(f"median/{metric}"),
+        values.std(ddof=1).alias(f"std/{metric}"),
+        values.count().alias(f"count/{metric}"),
+    ]
+
+
+def _settled(statistic: str, metric: str) -> pl.Expr:
+    """A raw figure as it is shown."""
+    named = f"{statistic}/{metric}"
+    raw, count = column(named), column(f"count/{metric}")
+    if statistic == "std":
+        return pl.when((pl.col("_rows") == 1) & (count == 1)).then(0.0).otherwise(finite(raw)).alias(named)
+    if statistic == "count":
+        return pl.when(count > 0).then(count).alias(named)
+    return finite(raw).alias(named)
+
+
+def _spread_raw(value: str) -> list[pl.Expr]:
+    values = column(value).cast(pl.Float64)
+    return [
+        values.mean().alias(f"mean {value}"),
+        values.median().alias(f"median {value}"),
+        values.std(ddof=1).alias(f"std {value}"),
+        values.min().alias(f"min {value}"),
+        values.max().alias(f"max {value}"),
+        values.quantile(0.25, "linear").alias(f"p25 {value}"),
+        values.quantile(0.75, "linear").alias(f"p75 {value}"),
+        values.count().alias(f"count {value}"),
+    ]
+
+
+def _spread(label: str, value: str) -> pl.Expr:
+    count, mean = column(f"count {value}"), column(f"mean {value}")
+    std = pl.when(count == 1).then(0.0).otherwise(column(f"std {value}"))
+    error = std / count.sqrt()
+    if label in {"ci_low_95", "ci_high_95"}:
+        half_width = count.map_batches(_t_quantiles, return_dtype=pl.Float64, is_elementwise=True) * error
+        return finite(mean - half_width if label == "ci_low_95" else mean + half_width)
+    known = {"std": std, "sem": error, "se": error}
+    return finite(known[label] if label in known else column(f"{label} {value}"))
+
+
+def _t_quantiles(counts: pl.Series) -> pl.Series:
+    """t(0.975) with n - 1 degrees of freedom for each n; null below two values."""
+    from scipy.special import stdtrit
+
+    freedom = counts.cast(pl.Float64) - 1.0
+    quantiles = pl.Series(stdtrit(freedom.fill_null(0.0).to_numpy(), CONFIDENCE), dtype=pl.Float64)
+    return quantiles.set((freedom < 1.0).fill_null(value=True), None)

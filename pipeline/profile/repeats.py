@@ -1,0 +1,41 @@
+"""One row an agent and rollout index: how much the figures move from repeat to repeat."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from pipeline import names
+from pipeline.profile.expressions import metrics_of, spread_statistics
+
+REPEAT = ("_agent_order", names.ROLLOUT)
+
+
+def profile_repeats(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The repeat entries of agents with measured rollouts at more than one index, by agent, then index.
+
+    Columns: `_agent` (String), `_agent_order` (UInt32), `_ng_rollout_index`, `sample_count`, `missing_count`
+    (Int64): tasks of the agent with a measured rollout but none at that index; then `STAT/METRIC` (Float64) over
+    the tasks at that index: mean, median, std, sem, min, max, p25, p75, ci_low_95, ci_high_95.
+
+    Args:
+        frame: As `align` gives it.
+    """
+    measured = frame.filter("_measured").sort(*REPEAT, names.TASK)
+    tasks = measured.group_by("_agent_order").agg(
+        _tasks=pl.col(names.TASK).n_unique().cast(pl.Int64), _repeats=pl.col(names.ROLLOUT).n_unique()
+    )
+    entries = measured.group_by(REPEAT, maintain_order=True).agg(
+        pl.col("_agent").first(), sample_count=pl.len().cast(pl.Int64)
+    )
+    return (
+        entries.join(tasks, on="_agent_order", maintain_order="left")
+        .filter(pl.col("_repeats") > 1)
+        .with_columns(missing_count=pl.col("_tasks") - pl.col("sample_count"))
+        .drop("_tasks", "_repeats")
+        .join(measured.pipe_with_schema(_figures), on=REPEAT, maintain_order="left")
+    )
+
+
+def _figures(measured: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    values = [(metric, "{}/" + metric) for metric in metrics_of(schema)]
+    return spread_statistics(measured, REPEAT, values, names.AT_REPEAT)

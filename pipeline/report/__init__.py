@@ -1,0 +1,1 @@
+"""Frames → text for people and objects for programs."""

@@ -1,0 +1,129 @@
+"""What was left out or taken otherwise than a user may think: frames → warnings with counts and places."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline import names
+from pipeline.options import ProfileOptions
+from pipeline.report.faults import SHOWN, counted, places
+from pipeline.sources.reading import ODD_RESPONSE, TEXT_REWARD
+
+
+class Notice(NamedTuple):
+    """One warning.
+
+    Attributes:
+        code: A stable word for programs.
+        count: How many things it is about.
+        message: What was done, in words.
+        places: Up to ten `file:line`.
+    """
+
+    code: str
+    count: int
+    message: str
+    places: list[str]
+
+
+def notices(frame: pl.DataFrame, problems: pl.DataFrame, failures: pl.DataFrame, options: ProfileOptions) -> list[Notice]:
+    """Every warning about a run.
+
+    Args:
+        frame: As `align` gives it, collected.
+        problems: As `align` gives them, collected.
+        failures: As `scan_failures` gives them, collected.
+        options: What was asked.
+    """
+    measured = frame.filter("_measured")
+    found = [
+        *_of_problems(problems, options),
+        _of_failures(failures),
+        _of_rows(
+            measured,
+            pl.col("_unfinite") > 0,
+            "not_finite",
+            "{} numbers are NaN, Infinity or beyond a double; they are left out of every figure",
+            count=int(measured["_unfinite"].sum() or 0),
+        ),
+        _of_rows(
+            measured,
+            pl.col("_flags") & TEXT_REWARD > 0,
+            "text_reward",
+            "{} rewards are text or other than a number; they are left out of every figure",
+        ),
+        _of_rows(
+            measured,
+            pl.col("_flags") & ODD_RESPONSE > 0,
+            "odd_response",
+            "{} responses or usages are not objects; those rollouts have no usage",
+        ),
+        _of_rows(
+            frame.filter("_finished"),
+            pl.col("_agent").is_null(),
+            "no_agent",
+            '{} rollouts name no agent; their agent_ref is {{"name": null}}',
+        ),
+        _nothing_measured(frame),
+        _uneven_repeats(measured),
+    ]
+    return [notice for notice in found if notice is not None]
+
+
+def null_notice(count: int) -> Notice | None:
+    """The warning about NaN and Infinity in samples that became null."""
+    if not count:
+        return None
+    return Notice("sample_nulls", count, f"{count:,} NaN or Infinity in samples became null", [])
+
+
+def _of_problems(problems: pl.DataFrame, options: ProfileOptions) -> list[Notice | None]:
+    done = {
+        "malformed": "they are skipped",
+        "torn": "held back: they may still be being written",
+        "duplicate_rollouts": f"the {options.on_duplicate} of each key is kept",
+        "extra_rollouts": "they are left out",
+    }
+    found: list[Notice | None] = []
+    for kind, what in done.items():
+        rows = problems.filter(pl.col("_kind") == kind)
+        if len(rows):
+            found.append(Notice(kind, len(rows), f"{counted(kind, len(rows))}; {what}", places(rows)))
+    return found
+
+
+def _of_failures(failures: pl.DataFrame) -> Notice | None:
+    bad = failures.filter(pl.col("_problem").is_not_null())
+    if bad.is_empty():
+        return None
+    message = f"{len(bad):,} lines of the failures sidecar cannot be used; they are not counted"
+    return Notice("failures_malformed", len(bad), message, places(bad))
+
+
+def _of_rows(frame: pl.DataFrame, which: pl.Expr, code: str, message: str, count: int | None = None) -> Notice | None:
+    rows = frame.filter(which.fill_null(value=False)).sort("_source", "_line") if not frame.is_empty() else frame
+    if rows.is_empty():
+        return None
+    number = len(rows) if count is None else count
+    return Notice(code, number, message.format(f"{number:,}"), places(rows))
+
+
+def _nothing_measured(frame: pl.DataFrame) -> Notice | None:
+    if frame["_measured"].any():
+        return None
+    what = "no rollout finished" if not frame["_finished"].any() else "every finished rollout is masked"
+    return Notice("nothing_measured", len(frame), f"{what}: there is no figure", [])
+
+
+def _uneven_repeats(measured: pl.DataFrame) -> Notice | None:
+    """Agents whose tasks have different numbers of measured rollouts at their repeats."""
+    counts = measured.group_by("_agent_order", names.ROLLOUT).len()
+    uneven = counts.group_by("_agent_order").agg(pl.col("len").n_unique()).filter(pl.col("len") > 1)
+    if uneven.is_empty():
+        return None
+    agents = measured.filter(pl.col("_agent_order").is_in(uneven["_agent_order"].to_list()))["_agent"]
+    named = ", ".join(str(agent) for agent in sorted(agents.drop_nulls().unique())[:SHOWN])
+    message = f"repeats rest on different numbers of tasks ({named}): their spread is partly a difference of tasks"
+    return Notice("uneven_repeats", len(uneven), message, [])

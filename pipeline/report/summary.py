@@ -1,0 +1,92 @@
+"""What a profile says at a glance: figures → text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from pipeline import names
+from pipeline.options import ProfileOptions
+from pipeline.profile.expressions import metrics_of
+
+EVERY_ROLLOUT_UP_TO = 50
+TOKENS = ("input_tokens", "output_tokens", "total_tokens")
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A plain table: text to the left, numbers to the right, never cut."""
+    shown = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(headers, *shown, strict=True)]
+    lines = []
+    for row in (list(headers), *shown):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def completion_text(counts: dict[str, int | float], fates: pl.DataFrame, options: ProfileOptions) -> str:
+    """The completeness of a run in a few lines.
+
+    Args:
+        counts: As `Completion.counts` gives them.
+        fates: As `accounting` gives them; empty where there is no sidecar.
+        options: What was asked.
+    """
+    done, planned = counts["completed_rollout_rows"], counts["expected_rollout_rows"]
+    masked = counts["masked_rollout_rows"]
+    treated = "left out of every figure" if options.masked == "exclude" else "counted like any other (--masked include)"
+    lines = [
+        f"Rollouts  {done:,} of {planned:,} finished ({counts['reward_profile_completion_pct']:.2f} %)",
+        f"Tasks     {counts['total_input_rows']:,}: {counts['complete_input_rows']:,} complete, "
+        f"{counts['partial_input_rows']:,} partial, {counts['missing_input_rows']:,} without rollouts (dropped)",
+        f"Masked    {masked:,}" + (f", {treated}" if masked else ""),
+        f"Unscored  {counts['unscored_rollout_rows']:,}",
+    ]
+    if not fates.is_empty():
+        classes = ", ".join(f"{kind} {number:,}" for kind, number in fates.iter_rows())
+        lines.append(f"Missing   {fates['rollouts'].sum():,}: {classes}")
+    return "\n".join(lines)
+
+
+def agents_text(agents: pl.DataFrame, frame: pl.DataFrame) -> str:
+    """A small table per agent: reward and tokens, and every rollout where there are few.
+
+    Args:
+        agents: As `profile_agents` gives them.
+        frame: As `align` gives it, collected.
+    """
+    measured = frame.filter("_measured")
+    parts = [_agent_text(agent, measured) for agent in agents.iter_rows(named=True)]
+    return "\n\n".join(parts)
+
+
+def _agent_text(agent: dict[str, object], measured: pl.DataFrame) -> str:
+    rollouts = measured.filter(pl.col("_agent_order") == agent["_agent_order"])
+    tasks = rollouts[names.TASK].n_unique()
+    metrics = [name for name in (names.REWARD, *TOKENS) if agent.get(f"mean/{name}") is not None]
+    unscored = len(rollouts) - _scored(rollouts)
+    about = f", {unscored:,} unscored" if unscored else ""
+    title = f"{agent['_agent']}: {len(rollouts):,} rollouts of {tasks:,} tasks{about}"
+    figures = [[name, *(agent[f"{stat}/{name}"] for stat in names.STATISTICS)] for name in metrics]
+    text = f"{title}\n" + table(["", *names.STATISTICS], figures) if figures else title
+    if len(measured) <= EVERY_ROLLOUT_UP_TO and metrics:
+        text += "\n\n" + _every_rollout(rollouts, metrics)
+    return text
+
+
+def _every_rollout(rollouts: pl.DataFrame, metrics: list[str]) -> str:
+    rows = rollouts.select(*names.KEY, *metrics).iter_rows()
+    return table(["task:rollout", *metrics], ((f"{task}:{rollout}", *values) for task, rollout, *values in rows))
+
+
+def _scored(rollouts: pl.DataFrame) -> int:
+    return rollouts[names.REWARD].count() if names.REWARD in metrics_of(rollouts.columns) else 0
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,1 @@
+"""Bytes → rows → columns: where rows come from, how they are read, in parallel."""

@@ -1,0 +1,256 @@
+"""What a user named (file, run folder, glob) → sources by role."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline import names
+from pipeline.errors import SourceError, UsageError
+from pipeline.sources import rows
+from pipeline.sources.lines import Segment, compression_of, lines_of, unreadable
+
+SEGMENT_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of lines as it was when the run was looked at.
+
+    Attributes:
+        path: As the user named it.
+        size: Bytes on disk at the start; what is appended later is not read. None for a pipe.
+        modified: Modification time in nanoseconds.
+        compression: `gz`, `zst` or empty, told by the first bytes.
+    """
+
+    path: Path
+    size: int | None
+    modified: int
+    compression: str
+
+    @property
+    def seekable(self) -> bool:
+        """Whether a line can be fetched again by its offset."""
+        return self.size is not None and not self.compression
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of one run by role.
+
+    Attributes:
+        rollouts: Finished rollouts; several files are one run.
+        inputs: Planned rollouts.
+        failures: Failed attempts.
+        notes: What was taken for what, where a name or a folder had to be read.
+    """
+
+    rollouts: tuple[Source, ...]
+    inputs: tuple[Source, ...] = ()
+    failures: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def open_source(path: str | Path) -> Source:
+    """Looks at a file: its size now, and its compression by the first bytes.
+
+    Raises:
+        SourceError: It does not exist, is a folder, or cannot be read.
+    """
+    path = Path(path)
+    try:
+        about = path.stat()
+        if stat.S_ISDIR(about.st_mode):
+            raise SourceError("is a folder, not a file", where=str(path), hint="Name the file in it.")
+        if not stat.S_ISREG(about.st_mode):
+            return Source(path, None, 0, "")
+        with path.open("rb", buffering=0) as file:
+            head = file.read(4)
+    except FileNotFoundError:
+        raise SourceError("no such file", where=str(path)) from None
+    except (OSError, ValueError) as error:
+        raise unreadable(str(path), error) from error
+    return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
+
+
+def segments(sources: Sequence[Source], *, segment_bytes: int = SEGMENT_BYTES) -> Iterator[tuple[Segment, ...]]:
+    """The sources cut into jobs of about the same size: ranges of large files, small files together."""
+    batch: list[Segment] = []
+    room = segment_bytes
+    for number, source in enumerate(sources):
+        if not source.seekable:
+            yield (Segment(number, str(source.path), source.compression, 0, None, None),)
+            continue
+        size = source.size or 0
+        for start in range(0, size, segment_bytes):
+            stop = min(start + segment_bytes, size)
+            batch.append(Segment(number, str(source.path), "", start, stop, size))
+            room -= stop - start
+            if room <= 0 or len(batch) >= 1000:
+                yield tuple(batch)
+                batch, room = [], segment_bytes
+    if batch:
+        yield tuple(batch)
+
+
+def find_run(
+    run: Iterable[str | Path] = (),
+    *,
+    rollouts: Iterable[str | Path] = (),
+    inputs: Iterable[str | Path] = (),
+    inputs_wanted: bool = True,
+) -> RunFiles:
+    """The files of a run from what the user named.
+
+    Args:
+        run: Rollouts files, run folders and globs; inputs and failures beside them are found by name.
+        rollouts: Rollouts files and globs, taken as they are.
+        inputs: Inputs files and globs; without any they are found by name.
+        inputs_wanted: Whether a run without inputs is refused.
+
+    Raises:
+        SourceError: A file is missing or unreadable, or no rollouts or inputs are found.
+        UsageError: Nothing was named.
+    """
+    found = _Found()
+    for path in _matching(rollouts):
+        found.take("rollouts", path)
+    for path in _matching(run):
+        found.look_at(path)
+    if not found.rollouts:
+        raise _no_rollouts(found, [str(p) for p in (*run, *rollouts)])
+    if given := list(_matching(inputs)):
+        found.inputs = dict.fromkeys(given)
+    elif inputs_wanted and not found.inputs:
+        found.look_for_inputs()
+    if not found.failures:
+        found.look_for_failures()
+    return RunFiles(
+        rollouts=_opened(found.rollouts),
+        inputs=_opened(found.inputs) if inputs_wanted else (),
+        failures=_opened(found.failures),
+        notes=tuple(found.notes),
+    )
+
+
+class _Found:
+    """Paths by role, while they are being looked for."""
+
+    def __init__(self) -> None:
+        self.rollouts: dict[Path, None] = {}
+        self.inputs: dict[Path, None] = {}
+        self.failures: dict[Path, None] = {}
+        self.passed_over: list[Path] = []
+        self.notes: list[str] = []
+
+    def take(self, role: str, path: Path, *, note: bool = False) -> None:
+        getattr(self, role)[path] = None
+        if note:
+            self.notes.append(f"{role}: {path}")
+
+    def look_at(self, path: Path) -> None:
+        """Sorts a named path by what it is: a folder, an artifact beside a run, or rollouts."""
+        if path.is_dir():
+            for inside in sorted(path.iterdir()):
+                if inside.is_file():
+                    self._look_at_file(inside, in_folder=True)
+        else:
+            self._look_at_file(path, in_folder=False)
+
+    def look_for_inputs(self) -> None:
+        """Finds the inputs of each rollouts file by its name."""
+        looked_for = []
+        for path in self.rollouts:
+            stem = names.stem_of(path)
+            candidates = [names.sibling(stem, names.INPUTS + suffix) for suffix in names.ROLLOUT_SUFFIXES]
+            existing = [candidate for candidate in candidates if candidate.is_file()]
+            looked_for += candidates[:1]
+            for candidate in existing[:1]:
+                self.take("inputs", candidate, note=True)
+        if not self.inputs:
+            self._look_for_only_inputs()
+        if not self.inputs:
+            raise SourceError(
+                "no inputs file beside the rollouts: looked for " + ", ".join(map(str, looked_for[:3])),
+                hint="Name it with --inputs, or profile without it with --rollouts-only.",
+            )
+
+    def look_for_failures(self) -> None:
+        """Finds the failures sidecar of each rollouts file by its name."""
+        for path in self.rollouts:
+            stem = names.stem_of(path)
+            for suffix in names.ROLLOUT_SUFFIXES:
+                candidate = names.sibling(stem, names.FAILURES + suffix)
+                if candidate.is_file():
+                    self.take("failures", candidate, note=True)
+                    break
+
+    def _look_for_only_inputs(self) -> None:
+        for folder in dict.fromkeys(path.parent for path in self.rollouts):
+            plain = [folder / f"{names.INPUTS.removeprefix('_')}{suffix}" for suffix in names.ROLLOUT_SUFFIXES]
+            for candidate in plain:
+                if candidate.is_file():
+                    self.take("inputs", candidate, note=True)
+
+    def _look_at_file(self, path: Path, *, in_folder: bool) -> None:
+        stem = names.without_suffix(path.name)
+        if f"_{stem}".endswith(names.INPUTS):
+            self.take("inputs", path, note=True)
+        elif f"_{stem}".endswith(names.FAILURES):
+            self.take("failures", path, note=True)
+        elif names.is_beside_a_run(path.name):
+            self.passed_over.append(path)
+        elif not in_folder:
+            self.take("rollouts", path)
+        elif path.name.endswith(names.ROLLOUT_SUFFIXES) and _starts_like_rollouts(path):
+            self.take("rollouts", path, note=True)
+
+
+def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
+    """The paths meant by names: an existing path is itself, anything else is read as a glob."""
+    for name in named:
+        path = Path(name)
+        if os.path.lexists(path):
+            yield path
+            continue
+        matches = sorted(glob.glob(str(name), recursive=True))
+        if not matches:
+            raise SourceError("no such file, and nothing matches it as a pattern", where=str(name))
+        yield from map(Path, matches)
+
+
+def _starts_like_rollouts(path: Path) -> bool:
+    """Whether the first row has `response` or `reward`."""
+    source = open_source(path)
+    for _, view, _ in lines_of(Segment(0, str(path), source.compression, 0, None, source.size)):
+        try:
+            keys, _values = rows.parse(view)
+        except rows.BadLineError:
+            if bytes(view).strip():
+                return False
+            continue
+        return names.RESPONSE in keys or names.REWARD in keys
+    return False
+
+
+def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
+    """Each file once, however it was named."""
+    unique = {os.path.realpath(path): path for path in reversed(list(paths))}
+    return tuple(open_source(path) for path in reversed(list(unique.values())))
+
+
+def _no_rollouts(found: _Found, named: list[str]) -> Exception:
+    if not named:
+        return UsageError("no rollouts named", hint="Name a rollouts file or a run folder: rollprof profile RUN")
+    others = [*found.inputs, *found.failures, *found.passed_over]
+    what = f"; it holds {', '.join(path.name for path in others[:4])}" if others else ""
+    return SourceError(
+        f"no rollouts found{what}",
+        where=", ".join(named[:3]),
+        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
+    )

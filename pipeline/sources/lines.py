@@ -1,0 +1,142 @@
+"""A byte range of a source → its lines with their offsets, over one reused buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from io import RawIOBase
+from typing import IO, NamedTuple, cast
+
+from pipeline.errors import SourceError
+
+BUFFER_BYTES = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class Segment(NamedTuple):
+    """The lines of one source that begin in [start, stop); `stop` None means up to the end of a stream."""
+
+    source: int
+    path: str
+    compression: str
+    start: int
+    stop: int | None
+    size: int | None
+
+
+Line = tuple[int, memoryview, bool]
+"""Offset, bytes without the line feed (a view that holds until the next line is asked for), had a line feed."""
+
+
+def compression_of(head: bytes) -> str:
+    """`gz`, `zst` or `` by the first bytes of a file."""
+    if head.startswith(GZIP_MAGIC):
+        return "gz"
+    return "zst" if head.startswith(ZSTD_MAGIC) else ""
+
+
+def open_plain(path: str, compression: str) -> AbstractContextManager[IO[bytes]]:
+    """Opens a file for reading its decompressed bytes."""
+    if compression == "gz":
+        from zlib_ng import gzip_ng
+
+        return cast("IO[bytes]", gzip_ng.open(path, "rb"))
+    if compression == "zst":
+        import zstandard
+
+        raw = open(path, "rb")  # noqa: SIM115 - closed by the reader below
+        return cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True))
+    return cast("IO[bytes]", open(path, "rb", buffering=0))
+
+
+def lines_of(segment: Segment) -> Iterator[Line]:
+    """The lines that begin in the segment; a byte order mark at the start of a source is skipped.
+
+    Raises:
+        SourceError: The file cannot be opened or read, or its compressed data is damaged.
+    """
+    try:
+        with open_plain(segment.path, segment.compression) as file:
+            yield from _lines(file, segment)
+    except SourceError:
+        raise
+    except (OSError, EOFError, *_decompression_errors(segment.compression)) as error:
+        raise unreadable(segment.path, error) from error
+
+
+def unreadable(path: str, error: BaseException) -> SourceError:
+    """The refusal for a file that the system or a decompressor would not read."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return SourceError(f"cannot be read: {reason}", where=path)
+
+
+def _decompression_errors(compression: str) -> tuple[type[Exception], ...]:
+    if compression == "gz":
+        from zlib_ng import zlib_ng
+
+        return (zlib_ng.error,)
+    if compression == "zst":
+        import zstandard
+
+        return (zstandard.ZstdError,)
+    return ()
+
+
+def _lines(file: IO[bytes], segment: Segment) -> Iterator[Line]:
+    """Fills the buffer, yields its whole lines, moves the rest to the front, and grows for a long line."""
+    stop = segment.stop
+    buffer = bytearray(BUFFER_BYTES)
+    view = memoryview(buffer)
+    base, begin, end = _first_line(file, segment, view)
+    searched = begin
+    while True:
+        while (feed := buffer.find(b"\n", searched, end)) >= 0:
+            if stop is not None and base + begin >= stop:
+                return
+            yield base + begin, view[begin:feed], True
+            begin = searched = feed + 1
+        if stop is not None and base + begin >= stop:
+            return
+        buffer[: end - begin] = buffer[begin:end]
+        base, end, begin = base + begin, end - begin, 0
+        searched = end
+        if end == len(buffer):
+            buffer, view = _doubled(buffer)
+        got = _read(file, view[end:], segment, base + end)
+        if not got:
+            if end:
+                yield base, view[:end], False
+            return
+        end += got
+
+
+def _doubled(buffer: bytearray) -> tuple[bytearray, memoryview]:
+    """A buffer twice as long with the same beginning; the old one may still be in use by a view."""
+    longer = bytearray(2 * len(buffer))
+    longer[: len(buffer)] = buffer
+    return longer, memoryview(longer)
+
+
+def _read(file: IO[bytes], view: memoryview, segment: Segment, at: int) -> int:
+    """Reads up to the size that the source had at the start, however much it has grown since."""
+    room = len(view) if segment.size is None else max(0, min(len(view), segment.size - at))
+    return cast(RawIOBase, file).readinto(view[:room]) or 0 if room else 0
+
+
+def _first_line(file: IO[bytes], segment: Segment, view: memoryview) -> tuple[int, int, int]:
+    """Reads the first block: the offset of its first byte, where the segment's first line begins, its end."""
+    if segment.start == 0:
+        end = 0
+        while end < len(BYTE_ORDER_MARK) and (got := _read(file, view[end:], segment, end)):
+            end += got
+        return 0, len(BYTE_ORDER_MARK) if view[:3] == BYTE_ORDER_MARK and end >= 3 else 0, end
+    base = segment.start - 1
+    file.seek(base)
+    while True:
+        got = _read(file, view, segment, base)
+        feed = bytes(view[:got]).find(b"\n")
+        if feed >= 0 or not got:
+            return base, feed + 1, got
+        base += got

@@ -1,0 +1,227 @@
+"""One line → its keys and values, metrics, agent and mask. The only module that knows the JSON parser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from pipeline import names
+
+try:
+    import fastsimdjson
+
+    _parsed: Callable[[memoryview], Any] = fastsimdjson.parse
+    OBJECTS: tuple[type, ...] = (dict, fastsimdjson.Object)
+    LISTS: tuple[type, ...] = (list, fastsimdjson.Array)
+except ImportError:  # a platform without the wheel: same answers, slower
+    import orjson
+
+    def _parsed(line: memoryview) -> Any:
+        try:
+            return orjson.loads(line)
+        except ValueError:
+            return json.loads(str(line, "utf-8"))
+
+    OBJECTS = (dict,)
+    LISTS = (list,)
+
+NUMBERS = (int, float, bool)
+INDEX_RANGE = range(-(2**63), 2**63)
+
+Fields = tuple[tuple[str, ...], tuple[Any, ...]]
+"""Keys and values of a JSON object in its order; a key can be there twice."""
+
+
+class BadLineError(ValueError):
+    """A line that is no rollout, input or failure; its text says why."""
+
+
+def parse(line: memoryview) -> Fields:
+    """The fields of the JSON object on a line.
+
+    Raises:
+        BadLineError: The line is not JSON, not an object, nested too deep, or not UTF-8.
+    """
+    try:
+        row = _parsed(line)
+    except RecursionError:
+        raise BadLineError("is nested deeper than the parser allows") from None
+    except UnicodeDecodeError as error:
+        raise BadLineError(f"is not UTF-8 (byte {error.start})") from None
+    except ValueError as error:
+        raise BadLineError(f"is not JSON ({_reason(error)})") from None
+    if not isinstance(row, OBJECTS):
+        raise BadLineError(f"holds {kind_of(row)}, not an object")
+    return fields(row)
+
+
+def fields(row: Any) -> Fields:
+    """Keys and values of an object."""
+    return tuple(row), tuple(row.values())
+
+
+def last(of: Fields, key: str) -> Any:
+    """The value of the last field with this key, as JSON readers take it; None where there is none."""
+    keys, values = of
+    for position in range(len(keys) - 1, -1, -1):
+        if keys[position] == key:
+            return values[position]
+    return None
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in a word for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (int, float)):
+        return "a number"
+    return "a list" if isinstance(value, LISTS) else "an object"
+
+
+def whole_number(value: object, field: str) -> int:
+    """An index as a 64-bit signed whole number; 0.0 and 1e0 are whole numbers.
+
+    Raises:
+        BadLineError: It is anything else.
+    """
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is int:
+        if value in INDEX_RANGE:
+            return value
+        raise BadLineError(f"{field} is {value:.0f}, which does not fit 64 bits signed")
+    if type(value) is float:
+        raise BadLineError(f"{field} is {value!r}, not a whole number")
+    raise BadLineError(f"{field} is {kind_of(value)}, not a whole number")
+
+
+def agent_name(reference: object) -> str | None:
+    """The name in an `agent_ref`: its `name`, or itself if it is text; a number is its text."""
+    if isinstance(reference, OBJECTS):
+        reference = last(fields(reference), "name")
+    return label_text(reference)
+
+
+def label_text(value: object) -> str | None:
+    """Text, or a number as its text; None for anything else.
+
+    Raises:
+        BadLineError: The text has a lone surrogate, which no file of ours could hold.
+    """
+    if isinstance(value, str):
+        if not _encodable(value):
+            raise BadLineError("an agent's name has a lone surrogate")
+        return value
+    return str(value) if type(value) in {int, float} else None
+
+
+def is_masked(mask: object, instance_config: object) -> bool:
+    """Whether a truthy `mask_sample` stands at the top level or in `instance_config`."""
+    if _truthy(mask):
+        return True
+    return isinstance(instance_config, OBJECTS) and _truthy(last(fields(instance_config), names.MASK))
+
+
+def with_nested(of: Fields, paths: Iterable[tuple[str, ...]]) -> Fields:
+    """The fields, and behind each object that a path leads into the numbers under the path's end."""
+    keys: list[str] = []
+    values: list[Any] = []
+    for key, value in zip(*of, strict=True):
+        keys.append(key)
+        values.append(value)
+        for path in paths:
+            if path[0] == key:
+                for name, number in _numbers_under(_at(value, path[1:]), "/".join(path)):
+                    keys.append(name)
+                    values.append(number)
+    return tuple(keys), tuple(values)
+
+
+def _at(value: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        value = last(fields(value), key) if isinstance(value, OBJECTS) else None
+    return value
+
+
+def _numbers_under(value: object, name: str) -> Iterator[tuple[str, Any]]:
+    """The numbers in an object at any depth, named by their path; lists and names with `_` are skipped."""
+    if not isinstance(value, OBJECTS):
+        return
+    for key, inner in zip(*fields(value), strict=True):
+        if key.startswith(names.INTERNAL):
+            continue
+        if type(inner) in NUMBERS:
+            yield f"{name}/{key}", inner
+        else:
+            yield from _numbers_under(inner, f"{name}/{key}")
+
+
+def metric_positions(of: Fields, reserved: frozenset[str]) -> dict[str, int]:
+    """Name → position of each number that is a metric: the last field of a name counts, at its first place."""
+    keys, values = of
+    final = {key: position for position, key in enumerate(keys)}
+    return {
+        key: position
+        for key, position in final.items()
+        if type(values[position]) in NUMBERS and not key.startswith(names.INTERNAL) and key not in reserved
+    }
+
+
+def check_names(metrics: Iterable[str]) -> None:
+    """Refuses a metric whose name cannot be written.
+
+    Raises:
+        BadLineError: A name has a lone surrogate.
+    """
+    for name in metrics:
+        if not _encodable(name):
+            raise BadLineError(f"the field name {name!a} has a lone surrogate")
+
+
+def take(positions: Iterable[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """A function that picks these positions of a tuple."""
+    wanted = tuple(positions)
+    if len(wanted) > 1:
+        return itemgetter(*wanted)
+    if not wanted:
+        return lambda values: ()
+    only = wanted[0]
+    return lambda values: (values[only],)
+
+
+def _reason(error: ValueError) -> str:
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _truthy(value: object) -> bool:
+    if isinstance(value, (*OBJECTS, *LISTS)):
+        return len(value) > 0  # type: ignore[arg-type]
+    return bool(value)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def canonical(value: Any, keys: tuple[str, ...]) -> bytes:
+    """Canonical JSON text of some fields of an object, for telling equal content."""
+    plain = {key: _plain(last(fields(value), key)) for key in keys}
+    return json.dumps(plain, sort_keys=True).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, OBJECTS):
+        return dict(value) if type(value) is dict else value.as_dict()
+    if isinstance(value, LISTS):
+        return value if type(value) is list else value.as_list()
+    return value

@@ -1,0 +1,1 @@
+"""Questions about a run: one a file, LazyFrames → LazyFrame."""

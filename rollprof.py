@@ -1,0 +1,40 @@
+"""The command's first step: makes sure that `pipeline` and `queries` are this project's own, then runs it.
+
+Both names exist on package indexes and in people's folders, so this module bears a name of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+OWN = ("pipeline", "queries")
+
+
+def foreign_packages() -> list[str]:
+    """A sentence for each package that would be imported from somewhere else than beside this file."""
+    here = Path(__file__).resolve().parent
+    faults = []
+    for name in OWN:
+        spec = importlib.util.find_spec(name)
+        found = Path(spec.origin).resolve() if spec and spec.origin else None
+        if found is None or found.parent.parent != here:
+            faults.append(f"the package {name} that Python finds is {found or 'not there'}, not {here / name}")
+    return faults
+
+
+def main() -> None:
+    """Runs `rollprof`, or says which package stands in its way."""
+    faults = foreign_packages()
+    if faults:
+        print("rollprof: " + "\n".join(faults), file=sys.stderr)
+        print("  Another package of that name comes first: mend PYTHONPATH, or use a clean environment.", file=sys.stderr)
+        sys.exit(3)
+    from pipeline.cli.main import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()
