@@ -29,7 +29,9 @@ def main() -> None:
     faults = foreign_packages()
     if faults:
         print("rollprof: " + "\n".join(faults), file=sys.stderr)
-        print("  Another package of that name comes first: mend PYTHONPATH, or use a clean environment.", file=sys.stderr)
+        print(
+            "  Another package of that name comes first: mend PYTHONPATH, or use a clean environment.", file=sys.stderr
+        )
         sys.exit(3)
     from pipeline.cli.main import main as run
 

@@ -80,9 +80,7 @@ class ProfileOptions(ReadOptions):
         return self
 
 
-def output_stem(
-    rollouts: tuple[Path, ...], *, stem: Path | None = None, folder: Path | None = None
-) -> Path:
+def output_stem(rollouts: tuple[Path, ...], *, stem: Path | None = None, folder: Path | None = None) -> Path:
     """The path S that the outputs are named after.
 
     Raises:

@@ -122,9 +122,7 @@ def slow_profile(
         finished, rollout_faults = read_lines(rollouts)
         if faults := line_faults | rollout_faults | unusable_names(finished, nested):
             return refusal(3, faults)
-        if faults := key_faults(
-            planned, finished, partial=partial, on_duplicate=on_duplicate, on_extra=on_extra
-        ):
+        if faults := key_faults(planned, finished, partial=partial, on_duplicate=on_duplicate, on_extra=on_extra):
             return refusal(4, faults)
         plan = {line.key: line for line in reversed(planned)}
         done = pick(finished, plan, on_duplicate)
@@ -374,9 +372,7 @@ def follow(value: Json, path: Sequence[str]) -> Json:
     return value
 
 
-def fields_under(
-    place: str, path: tuple[str, ...], value: Json, *, skip_own: bool = False
-) -> dict[Field, Number]:
+def fields_under(place: str, path: tuple[str, ...], value: Json, *, skip_own: bool = False) -> dict[Field, Number]:
     """The numbers at any depth under an object; `skip_own` leaves out those directly in it."""
     fields: dict[Field, Number] = {}
     for name, inner in value.items() if isinstance(value, dict) else ():
@@ -495,10 +491,7 @@ def five_statistics(rollouts: Sequence[Rollout], names: Iterable[str], *, counts
     columns = columns_of(rollouts, names)
     figures = {name: figures_of(values, alone=len(rollouts) == 1) for name, values in columns.items()}
     row: Row = {
-        f"{stat}/{name}": figures[name][stat]
-        for stat in STATISTICS
-        for name in columns
-        if stat in figures[name]
+        f"{stat}/{name}": figures[name][stat] for stat in STATISTICS for name in columns if stat in figures[name]
     }
     if counts:
         row |= {f"count/{name}": len(values) for name, values in columns.items()}

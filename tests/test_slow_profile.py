@@ -267,11 +267,7 @@ def test_repeats_know_the_metrics_of_other_agents() -> None:
     assert [key.removeprefix("mean_across_repeats/mean/") for key in spread] == ["z", "y", "x"]
 
 
-ROWS = [
-    finished(task, index) | {"reward": task * index, f"m{index}": 1}
-    for task in range(2)
-    for index in range(3)
-]
+ROWS = [finished(task, index) | {"reward": task * index, f"m{index}": 1} for task in range(2) for index in range(3)]
 PLAN = jsonl(*(planned(row["_ng_task_index"], row["_ng_rollout_index"]) for row in ROWS))
 
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import threading
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -131,8 +132,8 @@ def profile(
 
 
 def _limit_threads(workers: int) -> None:
-    """Polars' threads follow --jobs; they are fixed when it is first imported."""
-    os.environ.setdefault("POLARS_MAX_THREADS", str(workers))
+    """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
+    os.environ.setdefault("POLARS_MAX_THREADS", str(min(workers, usable_cores())))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -166,8 +167,10 @@ def _profile(files: RunFiles, stem: Path, options: ProfileOptions, console: Cons
     from pipeline.report.notices import notices, null_notice
 
     completion = Completion(frame.lazy()).counts | {"extra_rollout_rows": _extra(problems)}
-    fates = accounting(frame.lazy(), failures.lazy()).collect() if files.failures else failures.clear().select(
-        failure_class="_failure_class", rollouts="_line"
+    fates = (
+        accounting(frame.lazy(), failures.lazy()).collect()
+        if files.failures
+        else failures.clear().select(failure_class="_failure_class", rollouts="_line")
     )
     _refuse_faults(problems, completion, fates, options)
     written = write_profile(
@@ -184,9 +187,7 @@ def _import_ahead() -> None:
     import scipy.special  # noqa: F401
 
 
-def _read(
-    files: RunFiles, options: ProfileOptions, advance: Any
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def _read(files: RunFiles, options: ProfileOptions, advance: Any) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The aligned frame, the problems and the failed attempts."""
     from pipeline.align import align
     from pipeline.frames.failures import scan_failures
@@ -252,7 +253,7 @@ def _tell(
             "accounting": _accounting(completion, fates),
             "agents": _agent_objects(written),
             "outputs": [str(path) for path in written.paths],
-            "warnings": [notice._asdict() for notice in warnings],
+            "warnings": [asdict(notice) for notice in warnings],
         }
     )
 
@@ -296,5 +297,3 @@ def _check_gate(completion: dict[str, Any], options: ProfileOptions) -> None:
             f"{share:.4f} of the planned rollouts finished, fewer than --min-completion {wanted}",
             hint="The profile was written all the same.",
         )
-
-

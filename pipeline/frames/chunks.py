@@ -66,9 +66,7 @@ class Gathered:
         )
         whole = pl.concat([*self._frames, bad], how="diagonal_relaxed", rechunk=True)
         paths = pl.Series([str(source.path) for source in self._sources], dtype=pl.String)
-        return whole.with_columns(
-            _file=pl.col("_source"), _source=paths.gather(whole["_source"])
-        )
+        return whole.with_columns(_file=pl.col("_source"), _source=paths.gather(whole["_source"]))
 
 
 def shape_texts(shapes: Iterable[Shape], final_name: Callable[[str, str], str]) -> pl.Series:

@@ -11,15 +11,14 @@ from pipeline.frames.chunks import empty_frame
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.rollouts import opened_sources
 from pipeline.frames.scanning import gather
+from pipeline.sources.failures import read_failures
 from pipeline.sources.files import Source
-from pipeline.sources.reading import Job, read_failures
+from pipeline.sources.reading import Job
 
 TEXTS = ("_failure_class",)
 
 
-def scan_failures(
-    sources: Iterable[Source | str | Path] | str | Path, *, jobs: int | None = None
-) -> pl.LazyFrame:
+def scan_failures(sources: Iterable[Source | str | Path] | str | Path, *, jobs: int | None = None) -> pl.LazyFrame:
     """Failed attempts, one row a line in the order of the attempts, read once when first needed.
 
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String), `_file` (UInt32), `_line`,

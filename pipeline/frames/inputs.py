@@ -13,7 +13,8 @@ from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.rollouts import opened_sources
 from pipeline.frames.scanning import Progress, gather
 from pipeline.sources.files import Source
-from pipeline.sources.reading import Job, read_inputs
+from pipeline.sources.inputs import read_inputs
+from pipeline.sources.reading import Job
 
 TEXTS = ("_agent", "_server")
 

@@ -14,7 +14,8 @@ from pipeline.frames.metrics import in_first_seen_order, resolve_names, without_
 from pipeline.frames.scanning import Progress, gather
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
-from pipeline.sources.reading import Job, read_rollouts
+from pipeline.sources.reading import Job
+from pipeline.sources.rollouts import read_rollouts
 
 TEXTS = ("_agent", "_server")
 
@@ -29,7 +30,7 @@ def scan_rollouts(
 
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String, the file), `_file` (UInt32, its
     number), `_line`, `_offset`, `_length` (Int64; lines from 1, bytes), `_agent`, `_server` (String), `_masked`
-    (Boolean), `_flags` (UInt8, see `sources.reading`), `_unfinite` (UInt32, numbers left out of the row),
+    (Boolean), `_flags` (UInt8, see `sources.rollouts`), `_unfinite` (UInt32, numbers left out of the row),
     `_shape` (String, the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a metric
     (Int64, or Float64 where any value is not a 64-bit whole number; whole numbers beyond 2^53 are rounded there).
     A line that could not be used is a row whose `_problem` says why; its other values are null.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import IO
 
 import polars as pl
 
@@ -97,15 +99,20 @@ def repeat_entries(repeats: pl.DataFrame) -> list[dict[str, object]]:
     figures = [f"{label}/{metric}" for metric in metrics for label in names.AT_REPEAT]
     entries = []
     for row in repeats.iter_rows(named=True):
-        entry = {names.AGENT_REF: {"name": row["_agent"]}}
-        entry |= {name: row[name] for name in (names.ROLLOUT, "sample_count", "missing_count", *figures)}
-        entries.append(_known(entry))
+        counted = {name: row[name] for name in (names.ROLLOUT, "sample_count", "missing_count", *figures)}
+        entries.append(_known({names.AGENT_REF: {"name": row["_agent"]}, **counted}))
     return entries
 
 
 def json_text(value: object) -> bytes:
     """Compact JSON text without NaN."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def write_task_lines(file: IO[bytes], heads: pl.Series, samples: pl.Series, tails: pl.Series, infos: pl.Series) -> None:
+    """Writes profile rows, put together from their parts, each on a line of its own."""
+    whole = pl.select(pl.concat_str(heads, samples, tails, infos, pl.lit("]}")))
+    whole.write_csv(file, include_header=False, quote_style="never")
 
 
 def joined(texts: pl.Series, counts: Sequence[int] | pl.Series) -> pl.Series:
@@ -144,7 +151,7 @@ def _merged(orders: Iterable[list[str]]) -> list[str]:
 
 
 def _ascends(places: list[int]) -> bool:
-    return all(one < other for one, other in zip(places, places[1:], strict=False))
+    return all(one < other for one, other in pairwise(places))
 
 
 def _metrics_in_repeat_order(repeats: pl.DataFrame) -> list[str]:
@@ -161,11 +168,5 @@ def _first_known(values: pl.Series, never: int) -> int:
     return place if place is not None and known[place] else never
 
 
-def _known(entry: dict[str, object]) -> dict[str, object]:
+def _known(entry: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in entry.items() if value is not None}
-
-
-def lines_of_tasks(heads: pl.Series, samples: pl.Series, tails: pl.Series, infos: pl.Series) -> Iterator[bytes]:
-    """Whole profile rows as text, each with its line feed."""
-    whole = pl.select(pl.concat_str(heads, samples, tails, infos, pl.lit("]}\n"))).to_series()
-    yield "".join(whole).encode()

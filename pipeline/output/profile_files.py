@@ -16,11 +16,11 @@ from pipeline.output.jsonl import (
     agent_entries,
     joined,
     json_text,
-    lines_of_tasks,
     repeat_entries,
     rollout_infos,
     task_heads,
     task_tails,
+    write_task_lines,
 )
 from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout
 from pipeline.profile.agents import profile_agents
@@ -28,7 +28,6 @@ from pipeline.profile.repeats import profile_repeats
 from pipeline.profile.tasks import UNIT, profile_tasks
 from pipeline.sources.files import Source
 
-BATCH_ROLLOUTS = 50_000
 BATCH_TASKS = 2_000
 
 
@@ -100,4 +99,4 @@ def _write_tasks(file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, s
         infos = joined(rollout_infos(measured.slice(first_rollout, rollouts)), batch["num_rollouts"])
         first_rollout += rollouts
         heads = task_heads(batch, fan_out=fan_out)
-        file.writelines(lines_of_tasks(heads, samples.texts(batch), task_tails(batch), infos))
+        write_task_lines(file, heads, samples.texts(batch), task_tails(batch), infos)

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
@@ -22,12 +23,12 @@ FROM_ROLLOUT = (names.PARAMS, names.AGENT_REF, names.ENVIRONMENT_SERVER)
 PLACE = ("_input_source", "_input_line", "_input_offset", "_input_length")
 
 
-def sample_of_input(line: bytes) -> bytes:
-    """The sample that an input row gives: the row without its two indices."""
-    return without_indices(line)
+def sample_of_input(line: bytes, keys: tuple[str, ...]) -> bytes:
+    """The sample that an input row with these keys gives: the row without its two indices."""
+    return without_indices(line, once=all(keys.count(key) == 1 for key in names.KEY))
 
 
-def sample_of_rollout(line: bytes) -> bytes:
+def sample_of_rollout(line: bytes, keys: tuple[str, ...]) -> bytes:
     """The sample that a rollout gives where there are no inputs: what it was asked, and of whom."""
     return only_members(line, FROM_ROLLOUT)
 
@@ -39,13 +40,16 @@ class Samples:
         nulls: How many NaN and Infinity became null so far.
     """
 
-    def __init__(self, rows: pl.DataFrame, sources: Iterable[Source], shape: Callable[[bytes], bytes]) -> None:
+    def __init__(
+        self, wanted: pl.DataFrame, sources: Iterable[Source], shape: Callable[[bytes, tuple[str, ...]], bytes]
+    ) -> None:
         self.nulls = 0
         self._shape = shape
         self._known = {str(source.path): source for source in sources}
-        self._wanted = rows
+        self._wanted = wanted
         self._files: dict[str, IO[bytes]] = {}
         self._moved: dict[str, dict[int, int]] = {}
+        self._task_of = rows.Last(names.TASK)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -72,13 +76,12 @@ class Samples:
         file = self._files.get(source) or self._open(source)
         text = os.pread(file.fileno(), length, self._moved[source][offset] if source in self._moved else offset)
         try:
-            of = rows.parse(memoryview(text))
-            same = len(text) == length and rows.last(of, names.TASK) in {task, None}
+            row = rows.parse(memoryview(text))
         except rows.BadLineError:
-            same = False
-        if not same:
+            row = {}
+        if len(text) != length or not row or self._task_of(row) not in {task, None}:
             raise _changed(f"{source}:{line}")
-        sample, nulls = with_nulls(self._shape(text))
+        sample, nulls = with_nulls(self._shape(text, tuple(row)))
         self.nulls += nulls
         return sample
 
@@ -89,9 +92,9 @@ class Samples:
             if before and before.size is not None and _is_other(before, source):
                 raise _changed(path)
             if source.seekable:
-                file: IO[bytes] = self._stack.enter_context(open(path, "rb", buffering=0))
+                file: IO[bytes] = self._stack.enter_context(Path(path).open("rb", buffering=0))  # noqa: SIM115
             else:
-                file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rollprof-"))
+                file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rollprof-"))  # noqa: SIM115 - the stack closes it
                 self._moved[path] = self._copy_wanted(path, source, file)
         except OSError as error:
             raise unreadable(path, error) from error

@@ -36,9 +36,7 @@ def profile_agents(frame: pl.LazyFrame, repeats: pl.LazyFrame, *, counts: bool =
 
 def _across_repeats(repeats: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
     means = [name for name in schema if name.startswith("mean/")]
-    return spread_statistics(
-        repeats, AGENT, [(name, "{}" + ACROSS + name) for name in means], names.ACROSS_REPEATS
-    )
+    return spread_statistics(repeats, AGENT, [(name, "{}" + ACROSS + name) for name in means], names.ACROSS_REPEATS)
 
 
 def _coverage(frame: pl.LazyFrame) -> pl.LazyFrame:

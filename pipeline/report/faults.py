@@ -102,5 +102,7 @@ def _detail(row: dict[str, object]) -> str:
 
 
 def _keys(rows: pl.DataFrame) -> list[tuple[int, int]]:
-    shown: Sequence[tuple[int, int]] = rows.select(names.KEY).drop_nulls().unique(maintain_order=True).head(SHOWN).rows()
+    shown: Sequence[tuple[int, int]] = (
+        rows.select(names.KEY).drop_nulls().unique(maintain_order=True).head(SHOWN).rows()
+    )
     return list(shown)

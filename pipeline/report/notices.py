@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import polars as pl
 
 from pipeline import names
 from pipeline.options import ProfileOptions
 from pipeline.report.faults import SHOWN, counted, places
-from pipeline.sources.reading import ODD_RESPONSE, TEXT_REWARD
+from pipeline.sources.rollouts import ODD_RESPONSE, TEXT_REWARD
 
 
-class Notice(NamedTuple):
+@dataclass(frozen=True)
+class Notice:
     """One warning.
 
     Attributes:
@@ -28,7 +29,9 @@ class Notice(NamedTuple):
     places: list[str]
 
 
-def notices(frame: pl.DataFrame, problems: pl.DataFrame, failures: pl.DataFrame, options: ProfileOptions) -> list[Notice]:
+def notices(
+    frame: pl.DataFrame, problems: pl.DataFrame, failures: pl.DataFrame, options: ProfileOptions
+) -> list[Notice]:
     """Every warning about a run.
 
     Args:

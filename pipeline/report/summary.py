@@ -36,10 +36,14 @@ def completion_text(counts: dict[str, int | float], fates: pl.DataFrame, options
     done, planned = counts["completed_rollout_rows"], counts["expected_rollout_rows"]
     masked = counts["masked_rollout_rows"]
     treated = "left out of every figure" if options.masked == "exclude" else "counted like any other (--masked include)"
+    parts = (
+        f"{counts['complete_input_rows']:,} complete",
+        f"{counts['partial_input_rows']:,} partial",
+        f"{counts['missing_input_rows']:,} without rollouts (dropped)",
+    )
     lines = [
         f"Rollouts  {done:,} of {planned:,} finished ({counts['reward_profile_completion_pct']:.2f} %)",
-        f"Tasks     {counts['total_input_rows']:,}: {counts['complete_input_rows']:,} complete, "
-        f"{counts['partial_input_rows']:,} partial, {counts['missing_input_rows']:,} without rollouts (dropped)",
+        f"Tasks     {counts['total_input_rows']:,}: {', '.join(parts)}",
         f"Masked    {masked:,}" + (f", {treated}" if masked else ""),
         f"Unscored  {counts['unscored_rollout_rows']:,}",
     ]

@@ -229,7 +229,7 @@ def _starts_like_rollouts(path: Path) -> bool:
     source = open_source(path)
     for _, view, _ in lines_of(Segment(0, str(path), source.compression, 0, None, source.size)):
         try:
-            keys, _values = rows.parse(view)
+            keys = tuple(rows.parse(view))
         except rows.BadLineError:
             if bytes(view).strip():
                 return False

@@ -42,7 +42,7 @@ def open_plain(path: str, compression: str) -> AbstractContextManager[IO[bytes]]
     if compression == "gz":
         from zlib_ng import gzip_ng
 
-        return cast("IO[bytes]", gzip_ng.open(path, "rb"))
+        return cast("IO[bytes]", gzip_ng.GzipNGFile(path, "rb"))  # type: ignore[no-untyped-call]
     if compression == "zst":
         import zstandard
 
@@ -62,7 +62,9 @@ def lines_of(segment: Segment) -> Iterator[Line]:
             yield from _lines(file, segment)
     except SourceError:
         raise
-    except (OSError, EOFError, *_decompression_errors(segment.compression)) as error:
+    except (OSError, EOFError) as error:
+        raise unreadable(segment.path, error) from error
+    except _decompression_errors(segment.compression) as error:
         raise unreadable(segment.path, error) from error
 
 
@@ -76,7 +78,7 @@ def _decompression_errors(compression: str) -> tuple[type[Exception], ...]:
     if compression == "gz":
         from zlib_ng import zlib_ng
 
-        return (zlib_ng.error,)
+        return (cast("type[Exception]", zlib_ng.error),)
     if compression == "zst":
         import zstandard
 

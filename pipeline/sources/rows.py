@@ -13,8 +13,8 @@ try:
     import fastsimdjson
 
     _parsed: Callable[[memoryview], Any] = fastsimdjson.parse
-    OBJECTS: tuple[type, ...] = (dict, fastsimdjson.Object)
-    LISTS: tuple[type, ...] = (list, fastsimdjson.Array)
+    OBJECTS: tuple[type[Any], ...] = (dict, fastsimdjson.Object)
+    LISTS: tuple[type[Any], ...] = (list, fastsimdjson.Array)
 except ImportError:  # a platform without the wheel: same answers, slower
     import orjson
 
@@ -32,14 +32,15 @@ INDEX_RANGE = range(-(2**63), 2**63)
 
 Fields = tuple[tuple[str, ...], tuple[Any, ...]]
 """Keys and values of a JSON object in its order; a key can be there twice."""
+NO_FIELDS: Fields = ((), ())
 
 
 class BadLineError(ValueError):
     """A line that is no rollout, input or failure; its text says why."""
 
 
-def parse(line: memoryview) -> Fields:
-    """The fields of the JSON object on a line.
+def parse(line: memoryview) -> Any:
+    """The JSON object on a line.
 
     Raises:
         BadLineError: The line is not JSON, not an object, nested too deep, or not UTF-8.
@@ -52,9 +53,9 @@ def parse(line: memoryview) -> Fields:
         raise BadLineError(f"is not UTF-8 (byte {error.start})") from None
     except ValueError as error:
         raise BadLineError(f"is not JSON ({_reason(error)})") from None
-    if not isinstance(row, OBJECTS):
+    if type(row) not in OBJECTS:
         raise BadLineError(f"holds {kind_of(row)}, not an object")
-    return fields(row)
+    return row
 
 
 def fields(row: Any) -> Fields:
@@ -62,13 +63,33 @@ def fields(row: Any) -> Fields:
     return tuple(row), tuple(row.values())
 
 
-def last(of: Fields, key: str) -> Any:
-    """The value of the last field with this key, as JSON readers take it; None where there is none."""
-    keys, values = of
+def last(row: Any, key: str) -> Any:
+    """The value of the last member with this key, as JSON readers take it; None where there is none."""
+    keys = tuple(row)
     for position in range(len(keys) - 1, -1, -1):
         if keys[position] == key:
-            return values[position]
+            return tuple(row.values())[position]
     return None
+
+
+class Last:
+    """Looks up the last member with a key in object after object; quick where their keys are alike.
+
+    A lookup in the parser's objects gives the first member of a key, which is the last one too unless it is repeated.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._times: dict[tuple[str, ...], int] = {}
+
+    def __call__(self, row: Any) -> Any:
+        keys = tuple(row)
+        times = self._times.get(keys)
+        if times is None:
+            times = self._times[keys] = keys.count(self._key)
+        if times == 0:
+            return None
+        return row.get(self._key) if times == 1 else last(row, self._key)
 
 
 def kind_of(value: object) -> str:
@@ -101,11 +122,16 @@ def whole_number(value: object, field: str) -> int:
     raise BadLineError(f"{field} is {kind_of(value)}, not a whole number")
 
 
+_name_in = Last("name")
+
+
 def agent_name(reference: object) -> str | None:
-    """The name in an `agent_ref`: its `name`, or itself if it is text; a number is its text."""
-    if isinstance(reference, OBJECTS):
-        reference = last(fields(reference), "name")
-    return label_text(reference)
+    """The name in an `agent_ref`: its `name`, or itself if it is text; a number is its text.
+
+    Raises:
+        BadLineError: The name has a lone surrogate.
+    """
+    return label_text(_name_in(reference) if type(reference) in OBJECTS else reference)
 
 
 def label_text(value: object) -> str | None:
@@ -114,8 +140,8 @@ def label_text(value: object) -> str | None:
     Raises:
         BadLineError: The text has a lone surrogate, which no file of ours could hold.
     """
-    if isinstance(value, str):
-        if not _encodable(value):
+    if type(value) is str:
+        if not value.isascii() and not _encodable(value):
             raise BadLineError("an agent's name has a lone surrogate")
         return value
     return str(value) if type(value) in {int, float} else None
@@ -125,7 +151,7 @@ def is_masked(mask: object, instance_config: object) -> bool:
     """Whether a truthy `mask_sample` stands at the top level or in `instance_config`."""
     if _truthy(mask):
         return True
-    return isinstance(instance_config, OBJECTS) and _truthy(last(fields(instance_config), names.MASK))
+    return isinstance(instance_config, OBJECTS) and _truthy(last(instance_config, names.MASK))
 
 
 def with_nested(of: Fields, paths: Iterable[tuple[str, ...]]) -> Fields:
@@ -145,7 +171,7 @@ def with_nested(of: Fields, paths: Iterable[tuple[str, ...]]) -> Fields:
 
 def _at(value: object, path: tuple[str, ...]) -> object:
     for key in path:
-        value = last(fields(value), key) if isinstance(value, OBJECTS) else None
+        value = last(value, key) if isinstance(value, OBJECTS) else None
     return value
 
 
@@ -162,8 +188,8 @@ def _numbers_under(value: object, name: str) -> Iterator[tuple[str, Any]]:
             yield from _numbers_under(inner, f"{name}/{key}")
 
 
-def metric_positions(of: Fields, reserved: frozenset[str]) -> dict[str, int]:
-    """Name → position of each number that is a metric: the last field of a name counts, at its first place."""
+def metric_places(of: Fields, reserved: frozenset[str]) -> dict[str, int]:
+    """Name → place of each number that is a metric: the last field of a name counts, in the order of the first."""
     keys, values = of
     final = {key: position for position, key in enumerate(keys)}
     return {
@@ -215,13 +241,13 @@ def _encodable(text: str) -> bool:
 
 def canonical(value: Any, keys: tuple[str, ...]) -> bytes:
     """Canonical JSON text of some fields of an object, for telling equal content."""
-    plain = {key: _plain(last(fields(value), key)) for key in keys}
+    plain = {key: _plain(last(value, key)) for key in keys}
     return json.dumps(plain, sort_keys=True).encode()
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, OBJECTS):
-        return dict(value) if type(value) is dict else value.as_dict()
+        return value if isinstance(value, dict) else value.as_dict()
     if isinstance(value, LISTS):
-        return value if type(value) is list else value.as_list()
+        return value if isinstance(value, list) else value.as_list()
     return value

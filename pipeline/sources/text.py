@@ -14,9 +14,11 @@ _STRING = re.compile(STRING, re.DOTALL)
 _STRING_OR_BRACKET = re.compile(STRING + rb"|[{}\[\]]", re.DOTALL)
 _SCALAR = re.compile(rb"[^,}\]\s]+")
 _SPACE = re.compile(rb"[ \t\r\n]*")
-_NO_NUMBER_AHEAD = re.compile(rb"[:\[,][ \t\r\n]*[-+]?(?:nan|inf)", re.IGNORECASE)
 _STRING_OR_NO_NUMBER = re.compile(STRING + rb"|[-+]?(?:nan|inf(?:inity)?)", re.DOTALL | re.IGNORECASE)
-_INDEX = re.compile(rb'("_ng_(?:task|rollout)_index"[ \t\r]*:[ \t\r]*-?[0-9]+[ \t\r]*)(,[ \t\r]*)?')
+_INDEX = rb'"_ng_(?:task|rollout)_index"[ \t\r]*:[ \t\r]*-?[0-9]+[ \t\r]*'
+_INDICES_FIRST = re.compile(rb"[ \t\r]*\{[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb",[ \t\r]*")
+_INDICES_LAST = re.compile(rb"[ \t\r]*,[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb"\}[ \t\r]*\Z")
+_LONGEST_INDICES = 200
 
 
 class Member(NamedTuple):
@@ -41,24 +43,25 @@ def members(text: bytes) -> Iterator[Member]:
             at = _skip(text, at + 1)
 
 
-def without_indices(text: bytes) -> bytes:
+def without_indices(text: bytes, *, once: bool = False) -> bytes:
     """The object without its two indices, the rest of its text unchanged.
 
     Args:
         text: Valid JSON text of an object.
+        once: Whether each index is known to stand in it exactly once, which allows a quicker way.
     """
-    quick = _without_plain_indices(text)
-    if quick is not None:
-        return quick
+    if once:
+        if first := _INDICES_FIRST.match(text):
+            return b"{" + text[first.end() : text.rindex(b"}") + 1]
+        if last := _INDICES_LAST.search(text, max(1, len(text) - _LONGEST_INDICES)):
+            return text[: last.start()] + b"}"
     found = list(members(text))
-    pieces: list[bytes] = []
-    for number, member in enumerate(found):
-        if member.key not in names.KEY:
-            before = found[number - 1].end if number else member.start
-            pieces.append(text[before if pieces else member.start : member.end])
-    opening = text[: found[0].start] if found else b"{"
-    closing = text[found[-1].end : text.rindex(b"}") + 1] if found else b"}"
-    return opening + b"".join(pieces) + closing
+    kept = [number for number, member in enumerate(found) if member.key not in names.KEY]
+    if not kept:
+        return b"{}"
+    pieces = [text[found[kept[0]].start : found[kept[0]].end]]
+    pieces += [text[found[number - 1].end : found[number].end] for number in kept[1:]]
+    return text[text.index(b"{") : found[0].start] + b"".join(pieces) + text[found[-1].end : text.rindex(b"}") + 1]
 
 
 def only_members(text: bytes, keys: Iterable[str]) -> bytes:
@@ -70,7 +73,7 @@ def only_members(text: bytes, keys: Iterable[str]) -> bytes:
 
 def with_nulls(text: bytes) -> tuple[bytes, int]:
     """The text with each NaN and Infinity as null, and how many there were."""
-    if not _NO_NUMBER_AHEAD.search(text):
+    if not _may_hold_no_number(text):
         return text, 0
     replaced = 0
 
@@ -84,20 +87,16 @@ def with_nulls(text: bytes) -> tuple[bytes, int]:
     return _STRING_OR_NO_NUMBER.sub(null, text), replaced
 
 
-def _without_plain_indices(text: bytes) -> bytes | None:
-    """The quick way where each index stands once in the text, spelled plainly and at an end of the object."""
-    if text.count(b"_ng_") < 2 or any(text.count(f'"{key}"'.encode()) != 1 for key in names.KEY) or b"\\u00" in text:
-        return None
-    matches = list(_INDEX.finditer(text))
-    if len(matches) != len(names.KEY):
-        return None
-    first, second = matches
-    if text[: first.start()].strip() == b"{" and second.start() == first.end() and second[2]:
-        return text[: first.start()] + text[second.end() : text.rindex(b"}") + 1]
-    if second.start() == first.end() and text[second.end() :].strip() == b"}" and not second[2]:
-        before = text[: first.start()].rstrip()
-        return before[:-1] + b"}" if before.endswith(b",") else None
-    return None
+def _may_hold_no_number(text: bytes) -> bool:
+    """Whether what may be NaN or Infinity stands where a value can start; quick, since nearly no text does."""
+    lower = text.lower()
+    for token in (b"nan", b"inf"):
+        at = lower.find(token)
+        while at >= 0:
+            if lower[max(0, at - 16) : at].rstrip(b" \t\r\n-+")[-1:] in (b":", b"[", b",", b""):
+                return True
+            at = lower.find(token, at + 1)
+    return False
 
 
 def _skip(text: bytes, at: int) -> int:

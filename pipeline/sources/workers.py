@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 from pipeline.errors import RollprofError, WorkerError
 
@@ -54,7 +54,7 @@ def serve() -> None:
             result: Any = work(job)
         except RollprofError as error:
             result = error
-        except Exception as error:  # told to the parent, which raises it
+        except Exception as error:  # noqa: BLE001 - told to the parent, which raises it
             result = WorkerError(f"a worker failed: {type(error).__name__}: {error}")
         pickle.dump(result, outbox, protocol=pickle.HIGHEST_PROTOCOL)
         outbox.flush()
@@ -69,7 +69,7 @@ class _Pool:
         self.todo: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self.done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
 
-    def __enter__(self) -> _Pool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

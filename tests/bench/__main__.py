@@ -27,12 +27,8 @@ _QUICK_RUNS = 3
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument(
-        "--mb", type=float, default=FULL_MB, help="size of the text and tok dumps (%(default)s)"
-    )
-    parser.add_argument(
-        "--small-mb", type=float, default=FULL_SMALL_MB, help="size of the small dump (%(default)s)"
-    )
+    parser.add_argument("--mb", type=float, default=FULL_MB, help="size of the text and tok dumps (%(default)s)")
+    parser.add_argument("--small-mb", type=float, default=FULL_SMALL_MB, help="size of the small dump (%(default)s)")
     parser.add_argument("--kinds", type=_kinds, default=KINDS, help=f"any of {','.join(KINDS)} (all)")
     parser.add_argument("--runs", type=int, default=5, help="pairs of runs a ratio (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="processes, and threads of Polars (%(default)s)")

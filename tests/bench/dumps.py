@@ -45,9 +45,7 @@ class Dump(NamedTuple):
         )
 
 
-def write_dump(
-    kind: Kind, rollouts: Path, *, megabytes: float = inf, rows: int | None = None, seed: int = 1
-) -> Dump:
+def write_dump(kind: Kind, rollouts: Path, *, megabytes: float = inf, rows: int | None = None, seed: int = 1) -> Dump:
     """Write `megabytes` (of 10^6 bytes) of rollouts, or `rows` of them, and their inputs beside them.
 
     From the 50 000th row or three quarters of the bytes on, whichever comes first, rows have one metric more

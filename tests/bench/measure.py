@@ -110,9 +110,7 @@ def run(command: Command, *, look: bool = False) -> Run:
         return Run(wall, cpu, peak, stdout.read().decode(errors="replace"))
 
 
-def _watched(
-    command: Command, stdout: IO[bytes], stderr: IO[bytes], *, look: bool
-) -> tuple[float, float, int, int]:
+def _watched(command: Command, stdout: IO[bytes], stderr: IO[bytes], *, look: bool) -> tuple[float, float, int, int]:
     adopt_orphans()
     start = time.perf_counter()
     try:

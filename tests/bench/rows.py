@@ -36,9 +36,7 @@ class _Shape(NamedTuple):
 
 _SHAPES: dict[Kind, _Shape] = {
     "text": _Shape(1500, 2500, range(2, 6), range(500, 6000), range(800, 801)),
-    "tok": _Shape(
-        1500, 6000, range(2, 6), range(300, 1500), range(800, 801), range(400, 1500), range(200, 900)
-    ),
+    "tok": _Shape(1500, 6000, range(2, 6), range(300, 1500), range(800, 801), range(400, 1500), range(200, 900)),
     "small": _Shape(0, 300, range(1), range(1), range(200, 500)),
 }
 

@@ -18,10 +18,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     filled = [[*map(_cell, row), *[NOTHING] * (len(headings) - len(row))] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *filled, strict=True)]
     rule = ["-" * width for width in widths]
-    lines = [
-        [text.ljust(width) for text, width in zip(row, widths, strict=True)]
-        for row in (headings, rule, *filled)
-    ]
+    lines = [[text.ljust(width) for text, width in zip(row, widths, strict=True)] for row in (headings, rule, *filled)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -55,9 +55,7 @@ def test_the_figures_it_tells_are_those_of_the_files(dump: Dump, rollouts: list[
     assert dump.size >= _MEGABYTES[dump.kind] * 1e6 > dump.size - 300_000
 
 
-def test_inputs_are_those_of_the_rollouts(
-    rollouts: list[dict[str, Any]], inputs: list[dict[str, Any]]
-) -> None:
+def test_inputs_are_those_of_the_rollouts(rollouts: list[dict[str, Any]], inputs: list[dict[str, Any]]) -> None:
     assert [_key(row) for row in inputs] == [_key(row) for row in rollouts]
     assert [_key(row) for row in rollouts] == [divmod(number, REPEATS) for number in range(len(rollouts))]
     assert [row["agent_ref"] for row in inputs] == [row["agent_ref"] for row in rollouts]
@@ -85,15 +83,8 @@ def test_one_metric_comes_late(dump: Dump, rollouts: list[dict[str, Any]]) -> No
     assert sum(late) / len(late) == pytest.approx(0 if dump.kind == "many" else 0.25, abs=0.05)
 
 
-def test_only_tok_rows_carry_token_ids_with_their_log_probabilities(
-    dump: Dump, rollouts: list[dict[str, Any]]
-) -> None:
-    calls = [
-        item
-        for row in rollouts
-        for item in row["response"].get("output", ())
-        if "generation_token_ids" in item
-    ]
+def test_only_tok_rows_carry_token_ids_with_their_log_probabilities(dump: Dump, rollouts: list[dict[str, Any]]) -> None:
+    calls = [item for row in rollouts for item in row["response"].get("output", ()) if "generation_token_ids" in item]
     assert bool(calls) is (dump.kind == "tok")
     for call in calls:
         assert len(call["generation_token_ids"]) == len(call["generation_log_probs"])

@@ -88,10 +88,7 @@ def has_null(value: Any) -> bool:
 
 def compared(case: Case, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows without the keys a case leaves open."""
-    return [
-        {key: value for key, value in row.items() if not key.endswith(case.ignore_keys_ending)}
-        for row in rows
-    ]
+    return [{key: value for key, value in row.items() if not key.endswith(case.ignore_keys_ending)} for row in rows]
 
 
 def check_samples(case: Case, profile: str) -> None:

@@ -50,9 +50,7 @@ def pairs_in(value: Any) -> list[tuple[int, int]]:
     return []
 
 
-def run(
-    case: Case, folder: Path, *flags: str, rollouts: Sequence[str] = (ROLLOUTS_FILENAME,)
-) -> tuple[int, Row, str]:
+def run(case: Case, folder: Path, *flags: str, rollouts: Sequence[str] = (ROLLOUTS_FILENAME,)) -> tuple[int, Row, str]:
     """Run `profile --json` on a case: exit code, report and narration."""
     case.write_to(folder)
     named = [arg for path in rollouts for arg in ("--rollouts", path)]
@@ -273,9 +271,7 @@ def test_c16_same_rewards_have_no_spread(tmp_path: Path) -> None:
 
 def test_c18_late_metric_is_found(tmp_path: Path) -> None:
     got = profiled(CASES["c18"], tmp_path)
-    found = {
-        task: row["mean/judge_score"] for task, row in got.tasks.items() if "judge_score" in metrics_in(row)
-    }
+    found = {task: row["mean/judge_score"] for task, row in got.tasks.items() if "judge_score" in metrics_in(row)}
     assert found == {101: 4.0, 102: 2.5, 103: 1.0}
     assert len(got.tasks) == 104
 

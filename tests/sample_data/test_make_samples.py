@@ -173,9 +173,7 @@ class TestPartial:
         assert f"of {len(planned)} planned rollouts {len(finished)} finished" in README
         per_task = Counter(task for task, _ in finished)
         tasks = Counter(per_task[task] for task in {task for task, _ in planned})
-        assert (
-            f"{tasks[8]} tasks are whole, {tasks[4]} are half done and {tasks[0]} have no rollout" in README
-        )
+        assert f"{tasks[8]} tasks are whole, {tasks[4]} are half done and {tasks[0]} have no rollout" in README
 
     def test_fates(self) -> None:
         planned, finished, failed = keys_of(self.inputs), keys_of(self.rollouts), keys_of(self.failures)
@@ -205,9 +203,7 @@ class TestPartial:
 
 class TestSharded:
     inputs = tuple(lines_of(f"sharded/shard{shard}_materialized_inputs.jsonl") for shard in range(3))
-    rollouts = tuple(
-        rows_of(f"sharded/{name}") for name in ("shard0.jsonl", "shard1.jsonl", "shard2.jsonl.gz")
-    )
+    rollouts = tuple(rows_of(f"sharded/{name}") for name in ("shard0.jsonl", "shard1.jsonl", "shard2.jsonl.gz"))
 
     def test_the_shards_make_one_run(self) -> None:
         keys = [key_of(row) for shard in self.rollouts for row in shard]

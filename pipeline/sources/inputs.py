@@ -1,0 +1,45 @@
+"""Rows of planned rollouts → columns."""
+
+from __future__ import annotations
+
+from pipeline import names
+from pipeline.sources import rows
+from pipeline.sources.reading import PLACE, Builder, Chunk, Job, digest, index, last_places, read
+
+
+def read_inputs(job: Job) -> Chunk:
+    """Reads planned rollouts: both indices, agent, server and the place of each line."""
+    return read(job, Inputs(digests=job.digests))
+
+
+class Inputs(Builder):
+    """Planned rollouts: both indices, agent and server."""
+
+    columns = (*names.KEY, *PLACE, "_agent", "_server", "_digest")
+    texts = ("_agent", "_server")
+
+    def __init__(self, *, digests: bool) -> None:
+        super().__init__()
+        self.digests = digests
+        self.places: dict[tuple[str, ...], tuple[int, ...]] = {}
+
+    def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
+        row = rows.parse(view)
+        keys, values = tuple(row), tuple(row.values())
+        places = self.places.get(keys)
+        if places is None:
+            places = self.places[keys] = last_places(keys, (*names.KEY, names.AGENT_REF, names.ENVIRONMENT_SERVER))
+        task, rollout, agent, server = places
+        name = None if agent < 0 else rows.agent_name(values[agent])
+        served_by = None if server < 0 else rows.label_text(values[server])
+        self.cells += (
+            index(values, task, names.TASK),
+            index(values, rollout, names.ROLLOUT),
+            source,
+            line,
+            offset,
+            len(view),
+            self.code("_agent", name),
+            self.code("_server", served_by or None),
+            digest(bytes(view).rstrip()) if self.digests else 0,
+        )

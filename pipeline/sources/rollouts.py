@@ -1,0 +1,179 @@
+"""Rows of rollouts → columns: indices, agent, mask, and every metric at the place where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pipeline import names
+from pipeline.sources import rows
+from pipeline.sources.columns import Column, numbers
+from pipeline.sources.reading import PLACE, BadLine, Builder, Chunk, Job, digest, index, last_places, read
+
+TEXT_REWARD = 1
+ODD_RESPONSE = 2
+PROMPT = ("input", "instructions", "prompt", "tools")
+WANTED = (
+    *names.KEY,
+    names.AGENT_REF,
+    names.ENVIRONMENT_SERVER,
+    names.RESPONSE,
+    names.MASK,
+    names.INSTANCE_CONFIG,
+    names.REWARD,
+)
+Kinds = tuple[Any, ...]
+
+
+def read_rollouts(job: Job) -> Chunk:
+    """Reads rollouts: both indices, agent, server, mask, flags, shape and every metric of each line."""
+    return read(job, Rollouts(nested=job.nested, prompts=job.prompts))
+
+
+class Rollouts(Builder):
+    """Finished rollouts.
+
+    Rows that have the same keys and the same kinds of values are taken apart by one plan; rows that have the same
+    metrics in the same order are of one shape, and their numbers are kept in one list that is cut into columns.
+    """
+
+    columns = (*names.KEY, *PLACE, "_agent", "_server", "_masked", "_flags", "_shape", "_prompt")
+    texts = ("_agent", "_server")
+
+    def __init__(self, *, nested: tuple[tuple[str, ...], ...] = (), prompts: bool = False) -> None:
+        super().__init__()
+        self.prompts = prompts
+        self.plans: dict[Kinds, _Plan] = {}
+        self.usage_plans: dict[Kinds, _Plan] = {}
+        self.usage_in = rows.Last(names.USAGE)
+        self.no_usage = _Plan(rows.NO_FIELDS, frozenset())
+        self.shapes: list[_Shape] = []
+        self.paths = tuple(path for path in nested if path[0] != names.USAGE)
+        self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
+        self.height = 0
+
+    def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
+        row = rows.parse(view)
+        keys, values = tuple(row), tuple(row.values())
+        if self.paths:
+            keys, values = rows.with_nested((keys, values), self.paths)
+        kinds = (keys, *map(type, values))
+        plan = self.plans.get(kinds)
+        if plan is None:
+            plan = self.plans[kinds] = _Plan((keys, values), names.NOT_METRICS)
+        task, rollout, agent, server, response, mask, config, _ = plan.places
+        name = None if agent < 0 else rows.agent_name(values[agent])
+        served_by = None if server < 0 else rows.label_text(values[server])
+        flags, usage_plan, usage = plan.flags, self.no_usage, ()
+        if response >= 0 and values[response]:
+            flags, usage_plan, usage = self._usage(values[response], flags)
+        masked = (mask >= 0 or config >= 0) and rows.is_masked(
+            None if mask < 0 else values[mask], None if config < 0 else values[config]
+        )
+        asked = self._prompt(values, keys) if self.prompts else 0
+        numbered = not self.prompts or task >= 0 or rollout >= 0
+        key = (index(values, task, names.TASK), index(values, rollout, names.ROLLOUT)) if numbered else (None, None)
+        shape = plan.shapes.get(usage_plan) or self._shape(plan, usage_plan)
+        shape.rows.append(self.height)
+        shape.cells.extend(plan.take(values))
+        shape.cells.extend(usage_plan.take(usage))
+        self.height += 1
+        self.cells += (
+            *key,
+            source,
+            line,
+            offset,
+            len(view),
+            self.code("_agent", name),
+            self.code("_server", served_by or None),
+            masked,
+            flags,
+            shape.number,
+            asked,
+        )
+
+    def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
+        shapes = [shape.metrics for shape in self.shapes]
+        return super().chunk(lines, bad, read)._replace(metrics=self._metrics(), shapes=shapes)
+
+    def _usage(self, response: object, flags: int) -> tuple[int, _Plan, tuple[Any, ...]]:
+        """The plan and values of `response.usage`; anything but an object there is no usage."""
+        if type(response) not in rows.OBJECTS:
+            return flags | ODD_RESPONSE, self.no_usage, ()
+        usage = self.usage_in(response)
+        if type(usage) not in rows.OBJECTS:
+            return flags | (ODD_RESPONSE if usage else 0), self.no_usage, ()
+        keys, values = tuple(usage), tuple(usage.values())
+        if self.usage_paths:
+            keys, values = _with_nested_usage((keys, values), self.usage_paths)
+        kinds = (keys, *map(type, values))
+        plan = self.usage_plans.get(kinds)
+        if plan is None:
+            plan = self.usage_plans[kinds] = _Plan((keys, values), frozenset())
+        return flags, plan, values
+
+    def _shape(self, plan: _Plan, usage_plan: _Plan) -> _Shape:
+        shape = plan.shapes[usage_plan] = _Shape(len(self.shapes), (plan.names, usage_plan.names), [], [])
+        self.shapes.append(shape)
+        return shape
+
+    def _metrics(self) -> dict[tuple[str, str], Column]:
+        """Each metric as a column over all rows."""
+        columns: dict[tuple[str, str], list[Any]] = {}
+        for shape in self.shapes:
+            top, usage = shape.metrics
+            metrics = [("row", name) for name in top] + [("usage", name) for name in usage]
+            for place, metric in enumerate(metrics):
+                values = shape.cells[place :: len(metrics)]
+                if len(values) == self.height:
+                    columns[metric] = values
+                    continue
+                column = columns.setdefault(metric, [None] * self.height)
+                for row, value in zip(shape.rows, values, strict=True):
+                    column[row] = value
+        return {metric: numbers(values) for metric, values in columns.items()}
+
+    def _prompt(self, values: tuple[Any, ...], keys: tuple[str, ...]) -> int:
+        """A digest of what a rollout was asked: the input, instructions and tools of its request."""
+        (place,) = last_places(keys, (names.PARAMS,))
+        if place < 0 or type(values[place]) not in rows.OBJECTS:
+            raise rows.BadLineError(f"has no {names.PARAMS} to tell its task by")
+        return digest(rows.canonical(values[place], PROMPT))
+
+
+class _Plan:
+    """What to take from objects that have the same keys and the same kinds of values."""
+
+    __slots__ = ("flags", "names", "places", "shapes", "take")
+
+    def __init__(self, of: rows.Fields, reserved: frozenset[str]) -> None:
+        metrics = rows.metric_places(of, reserved)
+        rows.check_names(metrics)
+        self.names = tuple(metrics)
+        self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = rows.take(metrics.values())
+        self.places = last_places(of[0], WANTED)
+        reward = of[1][self.places[-1]] if self.places[-1] >= 0 else None
+        self.flags = TEXT_REWARD if reward is not None and type(reward) not in rows.NUMBERS else 0
+        self.shapes: dict[_Plan, _Shape] = {}
+
+
+class _Shape(NamedTuple):
+    """Rows with the same metrics in the same order: which rows, and the numbers of all of them one after another."""
+
+    number: int
+    metrics: tuple[tuple[str, ...], tuple[str, ...]]
+    rows: list[int]
+    cells: list[Any]
+
+
+def _with_nested_usage(of: rows.Fields, paths: tuple[tuple[str, ...], ...]) -> rows.Fields:
+    """Usage fields, and behind each object a path leads into the numbers in it as `usage/OBJECT/NAME`."""
+    keys: list[str] = []
+    values: list[Any] = []
+    wanted = [path[1:] for path in paths if len(path) > 1]
+    everything = len(wanted) < len(paths)
+    for key, value in zip(*of, strict=True):
+        inside = rows.with_nested(((key,), (value,)), [(key,)] if everything else wanted)
+        keys += (key, *(f"{names.USAGE}/{name}" for name in inside[0][1:]))
+        values += inside[1]
+    return tuple(keys), tuple(values)
