@@ -41,12 +41,13 @@ class Gathered:
 
     def add(self, chunk: Chunk, segment_sources: Iterable[int]) -> None:
         """Takes the next chunk; `segment_sources` are the sources of its segments."""
-        data = {name: _series(column) for name, column in chunk.columns.items()}
-        before = self._lines_before[data["_source"].to_numpy()]
-        data["_line"] = data["_line"] + pl.Series(before)
+        cells = np.frombuffer(chunk.cells, dtype=np.int64).reshape(-1, len(chunk.columns))
+        data = {name: pl.Series(np.ascontiguousarray(cells[:, place])) for place, name in enumerate(chunk.columns)}
+        data["_line"] = data["_line"] + pl.Series(self._lines_before[data["_source"].to_numpy()])
         data["_source"] = data["_source"].cast(pl.UInt32)
-        for name, (codes, texts) in chunk.texts.items():
-            data[name] = _texts(codes, texts)
+        labels = data.pop("_labels")
+        for place, name in enumerate(chunk.labels):
+            data[name] = pl.Series([texts[place] for texts in chunk.texts], dtype=pl.String).gather(labels)
         if "_shape" in data:
             numbers = [self.shapes.setdefault(shape, len(self.shapes)) for shape in chunk.shapes]
             data["_shape"] = pl.Series(numbers, dtype=pl.UInt32).gather(data["_shape"])
@@ -90,10 +91,3 @@ def _series(column: Column) -> pl.Series:
     if column.valid is None:
         return values
     return values.set(pl.Series(np.frombuffer(column.valid, dtype=np.uint8) == 0), None)
-
-
-def _texts(codes: bytes, texts: list[str]) -> pl.Series:
-    numbers = pl.Series(np.frombuffer(codes, dtype=np.int64))
-    return pl.Series([*texts, None], dtype=pl.String).gather(
-        pl.select(pl.when(numbers < 0).then(len(texts)).otherwise(numbers)).to_series()
-    )

@@ -63,7 +63,7 @@ def _read(sources: tuple[Source, ...], jobs: int | None, progress: Progress | No
     gathered = gather(read_inputs, sources, template=template, jobs=jobs, progress=progress)
     blank = empty_frame(TEXTS)
     frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
-    if "_digest" not in frame.columns:
-        return frame
+    if len(sources) < 2:  # noqa: PLR2004
+        return frame.drop("_digest", strict=False)
     first_file = pl.col("_file").min().over(*names.KEY, "_digest")
     return frame.filter(pl.col("_problem").is_not_null() | (pl.col("_file") == first_file)).drop("_digest")

@@ -15,7 +15,7 @@ from pipeline.frames.scanning import Progress, gather
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
 from pipeline.sources.reading import Job
-from pipeline.sources.rollouts import read_rollouts
+from pipeline.sources.rollouts import UNNUMBERED, read_rollouts
 
 TEXTS = ("_agent", "_server")
 
@@ -63,6 +63,7 @@ def _read(sources: tuple[Source, ...], options: ReadOptions, progress: Progress 
     frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
     if options.assign_indices:
         frame = _with_indices(frame)
+    frame = frame.drop("_prompt", strict=False)
     frame = without_infinities(frame)
     measured = measured_rows(frame, options)
     frame, final_name = resolve_names(frame, measured)
@@ -81,20 +82,15 @@ def measured_rows(frame: pl.DataFrame, options: ReadOptions) -> pl.Series:
 
 def _with_indices(frame: pl.DataFrame) -> pl.DataFrame:
     """Numbers rows without indices: same prompt = same task, in order of appearance; order = rollout."""
-    without = frame[names.TASK].is_null() & frame["_problem"].is_null()
-    if "_prompt" not in frame.columns:
+    whole = pl.col("_problem").is_null()
+    without = whole & (pl.col("_flags") & UNNUMBERED > 0)
+    counted = frame.select(whole=whole.sum(), without=without.sum()).row(0, named=True)
+    if not counted["without"]:
         return frame
-    if not without.any():
-        return frame.drop("_prompt")
-    if not (without | frame["_problem"].is_not_null()).all():
-        reason = pl.when(without).then(pl.lit(f"has no {names.TASK}, while other rows have")).otherwise("_problem")
-        return frame.with_columns(_problem=reason).drop("_prompt")
-    whole = frame.filter(without)
-    tasks = whole["_prompt"].unique(maintain_order=True)
-    numbers = pl.DataFrame({"_prompt": tasks, "_number": pl.Series(range(len(tasks)), dtype=pl.Int64)})
-    numbered = frame.join(numbers, on="_prompt", how="left", maintain_order="left")
-    rollout = pl.int_range(pl.len()).over("_prompt")
-    return numbered.with_columns(
-        pl.col("_number").alias(names.TASK),
-        pl.when(pl.col("_number").is_not_null()).then(rollout).alias(names.ROLLOUT),
-    ).drop("_prompt", "_number")
+    if counted["without"] < counted["whole"]:
+        reason = pl.lit(f"has no {names.TASK}, while other rows have")
+        return frame.with_columns(_problem=pl.when(without).then(reason).otherwise("_problem"))
+    tasks = frame.filter(without)["_prompt"].unique(maintain_order=True)
+    numbers = pl.DataFrame({"_prompt": tasks, names.TASK: pl.Series(range(len(tasks)), dtype=pl.Int64)})
+    numbered = frame.drop(names.TASK).join(numbers, on="_prompt", how="left", maintain_order="left")
+    return numbered.with_columns(pl.when(whole).then(pl.int_range(pl.len()).over("_prompt")).alias(names.ROLLOUT))

@@ -1,4 +1,4 @@
-"""Python values → plain buffers that travel between processes and become columns without a copy."""
+"""Python numbers → plain buffers that travel between processes and become columns without a copy."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ class Column(NamedTuple):
     valid: bytes | None
 
 
-def numbers(values: Sequence[Any]) -> Column:
-    """Whole numbers of 64 bits stay exact, anything else makes the column floating; None is no number.
+def numbers(values: Sequence[Any], *, whole: bool) -> Column:
+    """A column of numbers, exact where all are whole numbers of 64 bits, else in doubles.
 
-    A whole number beyond a double becomes an infinity.
+    Args:
+        values: Numbers and booleans; None is no number.
+        whole: Whether none of them is a float.
+
+    Returns:
+        The column; a whole number beyond a double is an infinity in it.
     """
-    kinds = set(map(type, values))
     valid = None
-    if type(None) in kinds:
+    if None in values:
         valid = bytes([value is not None for value in values])
         values = [0 if value is None else value for value in values]
-        kinds.discard(type(None))
-    if float not in kinds:
+    if whole:
         try:
             return Column("q", array("q", values).tobytes(), valid)
         except OverflowError:
@@ -48,4 +51,4 @@ def _as_double(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value) if value > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf

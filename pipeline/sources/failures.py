@@ -15,20 +15,20 @@ def read_failures(job: Job) -> Chunk:
 class Failures(Builder):
     """Failed attempts: both indices and the failure class."""
 
-    columns = (*names.KEY, *PLACE, "_failure_class")
-    texts = ("_failure_class",)
+    columns = (*names.KEY, *PLACE, "_labels")
+    labels = ("_failure_class",)
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         row = rows.parse(view)
         keys, values = tuple(row), tuple(row.values())
         task, rollout, reason = last_places(keys, (*names.KEY, names.FAILURE_CLASS))
         named = None if reason < 0 else rows.label_text(values[reason])
-        self.cells += (
+        self.cells += self.pack(
             index(values, task, names.TASK),
             index(values, rollout, names.ROLLOUT),
             source,
             line,
             offset,
             len(view),
-            self.code("_failure_class", named),
+            self.label(named),
         )

@@ -15,8 +15,8 @@ def read_inputs(job: Job) -> Chunk:
 class Inputs(Builder):
     """Planned rollouts: both indices, agent and server."""
 
-    columns = (*names.KEY, *PLACE, "_agent", "_server", "_digest")
-    texts = ("_agent", "_server")
+    columns = (*names.KEY, *PLACE, "_labels", "_digest")
+    labels = ("_agent", "_server")
 
     def __init__(self, *, digests: bool) -> None:
         super().__init__()
@@ -32,14 +32,13 @@ class Inputs(Builder):
         task, rollout, agent, server = places
         name = None if agent < 0 else rows.agent_name(values[agent])
         served_by = None if server < 0 else rows.label_text(values[server])
-        self.cells += (
+        self.cells += self.pack(
             index(values, task, names.TASK),
             index(values, rollout, names.ROLLOUT),
             source,
             line,
             offset,
             len(view),
-            self.code("_agent", name),
-            self.code("_server", served_by or None),
+            self.label(name, served_by or None),
             digest(bytes(view).rstrip()) if self.digests else 0,
         )

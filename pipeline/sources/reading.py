@@ -6,13 +6,16 @@ import contextlib
 import gc
 import hashlib
 from collections.abc import Iterator
+from struct import Struct
+from struct import error as StructError  # noqa: N812
 from typing import NamedTuple
 
 from pipeline.sources import rows
-from pipeline.sources.columns import Column, numbers
+from pipeline.sources.columns import Column
 from pipeline.sources.lines import Segment, lines_of
 
 TORN = "is cut off in the middle: it has no line end"
+TOO_LARGE = "has an index that does not fit 64 bits signed"
 LONGEST_BLANK = 1000
 
 
@@ -47,18 +50,22 @@ class Chunk(NamedTuple):
     """The rows of a job as columns.
 
     Attributes:
-        columns: Internal columns by name.
+        columns: Names of the whole-number columns.
+        cells: Their cells as 64-bit whole numbers, row after row.
+        labels: Names of the text columns.
+        texts: The texts that the column `_labels` counts, each a text (or none) for every text column.
         metrics: (place, name) → numbers; the place is `row` or `usage`.
-        texts: Column name → (code of each row, the texts; code -1 is none).
-        shapes: The metric names in row order, (row names, usage names), that `_shape` counts.
+        shapes: The metric names in row order, (row names, usage names), that the column `_shape` counts.
         lines: How many lines each segment has.
         bad: Lines that could not be used; their line numbers count from the segment's start.
         bytes: How much was read.
     """
 
-    columns: dict[str, Column]
+    columns: tuple[str, ...]
+    cells: bytes
+    labels: tuple[str, ...]
+    texts: list[tuple[str | None, ...]]
     metrics: dict[tuple[str, str], Column]
-    texts: dict[str, tuple[bytes, list[str]]]
     shapes: list[tuple[tuple[str, ...], tuple[str, ...]]]
     lines: list[int]
     bad: list[BadLine]
@@ -66,19 +73,20 @@ class Chunk(NamedTuple):
 
 
 class Builder:
-    """Collects the cells of rows, row after row, and cuts them into columns at the end.
+    """Collects the cells of rows, row after row.
 
     Attributes:
-        columns: The whole-number columns that each row adds a cell of.
-        texts: The text columns; their codes stand in columns of the same name.
+        columns: The whole-number columns; each row packs a cell of each.
+        labels: The text columns; the texts of a row are one number in the column `_labels`.
     """
 
     columns: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def __init__(self) -> None:
-        self.cells: list[int | None] = []
-        self.codes: dict[str, dict[str | None, int]] = {name: {None: -1} for name in self.texts}
+        self.cells = bytearray()
+        self.texts: dict[tuple[str | None, ...], int] = {}
+        self.pack = Struct(f"={len(self.columns)}q").pack
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line.
@@ -88,17 +96,13 @@ class Builder:
         """
         raise NotImplementedError
 
-    def code(self, column: str, text: str | None) -> int:
-        """The number that stands for a text of a column."""
-        codes = self.codes[column]
-        return codes.setdefault(text, len(codes) - 1)
+    def label(self, *texts: str | None) -> int:
+        """The number that stands for the texts of a row."""
+        return self.texts.setdefault(texts, len(self.texts))
 
     def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
         """What was added, as columns."""
-        width = len(self.columns)
-        columns = {name: numbers(self.cells[place::width]) for place, name in enumerate(self.columns)}
-        texts = {name: (columns.pop(name).values, _texts(self.codes[name])) for name in self.texts}
-        return Chunk(columns, {}, texts, [], lines, bad, read)
+        return Chunk(self.columns, bytes(self.cells), self.labels, list(self.texts), {}, [], lines, bad, read)
 
 
 PLACE = ("_source", "_line", "_offset", "_length")
@@ -141,10 +145,10 @@ def read(job: Job, builder: Builder) -> Chunk:
                 read += len(view) + terminated
                 try:
                     add(source, line, offset, view)
-                except rows.BadLineError as error:
+                except (rows.BadLineError, StructError) as error:
                     if len(view) > LONGEST_BLANK or bytes(view).strip():
                         torn = not terminated and not _complete(view)
-                        reason = TORN if torn else str(error)
+                        reason = TORN if torn else TOO_LARGE if isinstance(error, StructError) else str(error)
                         bad.append(BadLine(source, line, offset, len(view), reason, torn))
             lines.append(line)
     return builder.chunk(lines, bad, read)
@@ -169,7 +173,3 @@ def _complete(view: memoryview) -> bool:
     except rows.BadLineError:
         return False
     return True
-
-
-def _texts(codes: dict[str | None, int]) -> list[str]:
-    return [text for text in codes if text is not None]

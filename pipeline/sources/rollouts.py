@@ -12,6 +12,7 @@ from pipeline.sources.reading import PLACE, BadLine, Builder, Chunk, Job, digest
 
 TEXT_REWARD = 1
 ODD_RESPONSE = 2
+UNNUMBERED = 4
 PROMPT = ("input", "instructions", "prompt", "tools")
 WANTED = (
     *names.KEY,
@@ -37,8 +38,8 @@ class Rollouts(Builder):
     metrics in the same order are of one shape, and their numbers are kept in one list that is cut into columns.
     """
 
-    columns = (*names.KEY, *PLACE, "_agent", "_server", "_masked", "_flags", "_shape", "_prompt")
-    texts = ("_agent", "_server")
+    columns = (*names.KEY, *PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt")
+    labels = ("_agent", "_server")
 
     def __init__(self, *, nested: tuple[tuple[str, ...], ...] = (), prompts: bool = False) -> None:
         super().__init__()
@@ -47,7 +48,7 @@ class Rollouts(Builder):
         self.usage_plans: dict[Kinds, _Plan] = {}
         self.usage_in = rows.Last(names.USAGE)
         self.no_usage = _Plan(rows.NO_FIELDS, frozenset())
-        self.shapes: list[_Shape] = []
+        self.shapes: dict[tuple[tuple[str, ...], tuple[str, ...]], _Shape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
         self.height = 0
@@ -70,31 +71,36 @@ class Rollouts(Builder):
         masked = (mask >= 0 or config >= 0) and rows.is_masked(
             None if mask < 0 else values[mask], None if config < 0 else values[config]
         )
-        asked = self._prompt(values, keys) if self.prompts else 0
-        numbered = not self.prompts or task >= 0 or rollout >= 0
-        key = (index(values, task, names.TASK), index(values, rollout, names.ROLLOUT)) if numbered else (None, None)
+        asked = 0
+        if self.prompts:
+            asked = self._prompt(values, keys)
+            flags |= plan.unnumbered
         shape = plan.shapes.get(usage_plan) or self._shape(plan, usage_plan)
-        shape.rows.append(self.height)
-        shape.cells.extend(plan.take(values))
-        shape.cells.extend(usage_plan.take(usage))
-        self.height += 1
-        self.cells += (
-            *key,
+        cells = self.pack(
+            values[task] if plan.numbered else self._index(plan, values, task, names.TASK),
+            values[rollout] if plan.numbered else self._index(plan, values, rollout, names.ROLLOUT),
             source,
             line,
             offset,
             len(view),
-            self.code("_agent", name),
-            self.code("_server", served_by or None),
+            self.label(name, served_by or None),
             masked,
             flags,
             shape.number,
             asked,
         )
+        self.cells += cells
+        shape.rows.append(self.height)
+        shape.cells.extend(plan.take(values))
+        shape.cells.extend(usage_plan.take(usage))
+        self.height += 1
+
+    def _index(self, plan: _Plan, values: tuple[Any, ...], place: int, field: str) -> int:
+        """An index that is no plain whole number: one written otherwise, or none where rows are to be numbered."""
+        return 0 if self.prompts and plan.unnumbered else index(values, place, field)
 
     def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
-        shapes = [shape.metrics for shape in self.shapes]
-        return super().chunk(lines, bad, read)._replace(metrics=self._metrics(), shapes=shapes)
+        return super().chunk(lines, bad, read)._replace(metrics=self._metrics(), shapes=list(self.shapes))
 
     def _usage(self, response: object, flags: int) -> tuple[int, _Plan, tuple[Any, ...]]:
         """The plan and values of `response.usage`; anything but an object there is no usage."""
@@ -113,16 +119,22 @@ class Rollouts(Builder):
         return flags, plan, values
 
     def _shape(self, plan: _Plan, usage_plan: _Plan) -> _Shape:
-        shape = plan.shapes[usage_plan] = _Shape(len(self.shapes), (plan.names, usage_plan.names), [], [])
-        self.shapes.append(shape)
+        """The shape of rows with these plans."""
+        metrics = (plan.names, usage_plan.names)
+        shape = self.shapes.setdefault(metrics, _Shape(len(self.shapes), metrics, [], [], set()))
+        shape.floating.update(("row", name) for name in plan.floating)
+        shape.floating.update(("usage", name) for name in usage_plan.floating)
+        plan.shapes[usage_plan] = shape
         return shape
 
     def _metrics(self) -> dict[tuple[str, str], Column]:
         """Each metric as a column over all rows."""
         columns: dict[tuple[str, str], list[Any]] = {}
-        for shape in self.shapes:
+        floating: set[tuple[str, str]] = set()
+        for shape in self.shapes.values():
             top, usage = shape.metrics
             metrics = [("row", name) for name in top] + [("usage", name) for name in usage]
+            floating |= shape.floating
             for place, metric in enumerate(metrics):
                 values = shape.cells[place :: len(metrics)]
                 if len(values) == self.height:
@@ -131,7 +143,7 @@ class Rollouts(Builder):
                 column = columns.setdefault(metric, [None] * self.height)
                 for row, value in zip(shape.rows, values, strict=True):
                     column[row] = value
-        return {metric: numbers(values) for metric, values in columns.items()}
+        return {metric: numbers(values, whole=metric not in floating) for metric, values in columns.items()}
 
     def _prompt(self, values: tuple[Any, ...], keys: tuple[str, ...]) -> int:
         """A digest of what a rollout was asked: the input, instructions and tools of its request."""
@@ -144,26 +156,39 @@ class Rollouts(Builder):
 class _Plan:
     """What to take from objects that have the same keys and the same kinds of values."""
 
-    __slots__ = ("flags", "names", "places", "shapes", "take")
+    __slots__ = ("flags", "floating", "names", "numbered", "places", "shapes", "take", "unnumbered")
 
     def __init__(self, of: rows.Fields, reserved: frozenset[str]) -> None:
         metrics = rows.metric_places(of, reserved)
         rows.check_names(metrics)
         self.names = tuple(metrics)
+        self.floating = [name for name, place in metrics.items() if type(of[1][place]) is float]
         self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = rows.take(metrics.values())
         self.places = last_places(of[0], WANTED)
+        task, rollout = self.places[:2]
+        self.numbered = min(task, rollout) >= 0 and type(of[1][task]) is type(of[1][rollout]) is int
+        self.unnumbered = UNNUMBERED if task < 0 and rollout < 0 else 0
         reward = of[1][self.places[-1]] if self.places[-1] >= 0 else None
         self.flags = TEXT_REWARD if reward is not None and type(reward) not in rows.NUMBERS else 0
         self.shapes: dict[_Plan, _Shape] = {}
 
 
 class _Shape(NamedTuple):
-    """Rows with the same metrics in the same order: which rows, and the numbers of all of them one after another."""
+    """Rows with the same metrics in the same order.
+
+    Attributes:
+        number: What the column `_shape` says of such a row.
+        metrics: The names, (row names, usage names).
+        rows: Which rows of the chunk.
+        cells: The numbers of all of them one after another.
+        floating: The metrics that are a float in any of them.
+    """
 
     number: int
     metrics: tuple[tuple[str, ...], tuple[str, ...]]
     rows: list[int]
     cells: list[Any]
+    floating: set[tuple[str, str]]
 
 
 def _with_nested_usage(of: rows.Fields, paths: tuple[tuple[str, ...], ...]) -> rows.Fields:
