@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import threading
+from contextlib import ExitStack
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +17,10 @@ import typer
 from pipeline.cli.console import Console
 from pipeline.cli.progress import progress_bar
 from pipeline.errors import GateError
-from pipeline.sources.workers import usable_cores
+from pipeline.sources.inputs import begin_inputs
+from pipeline.sources.readings import pays_off
+from pipeline.sources.rollouts import begin_rollouts
+from pipeline.sources.workers import Pool, usable_cores
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +29,6 @@ if TYPE_CHECKING:
     from pipeline.output.profile_files import Written
     from pipeline.report.notices import Notice
     from pipeline.sources.files import RunFiles
-
-ALL_IN_ONE_GO = 32 << 20
 
 
 class Masked(StrEnum):
@@ -157,11 +159,7 @@ def _looked_up(
 
 def _profile(files: RunFiles, stem: Path, options: ProfileOptions, console: Console) -> None:
     """Reads, checks, writes and tells."""
-    total = sum(source.size or 0 for source in (*files.rollouts, *files.inputs))
-    if total > ALL_IN_ONE_GO:
-        threading.Thread(target=_import_ahead, daemon=True).start()
-    with progress_bar(total, wanted=not console.quiet) as advance:
-        frame, problems, failures = _read(files, options, advance)
+    frame, problems, failures = _read(files, options, console)
     from pipeline.completion import Completion, accounting
     from pipeline.output.profile_files import write_profile
     from pipeline.report.notices import notices, null_notice
@@ -187,21 +185,33 @@ def _import_ahead() -> None:
     import scipy.special  # noqa: F401
 
 
-def _read(files: RunFiles, options: ProfileOptions, advance: Any) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The aligned frame, the problems and the failed attempts."""
-    from pipeline.align import align
-    from pipeline.frames.failures import scan_failures
-    from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
-    from pipeline.frames.lazy import collect_all
-    from pipeline.frames.rollouts import scan_rollouts
+def _read(
+    files: RunFiles, options: ProfileOptions, console: Console
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The aligned frame, the problems and the failed attempts; lines are read while Polars is imported."""
+    sources = (*files.rollouts, *files.inputs)
+    workers = options.jobs or 1
+    with ExitStack() as stack:
+        pool = stack.enter_context(Pool(workers)) if pays_off(sources, workers) else None
+        begun = begin_rollouts(files.rollouts, options, workers=workers, pool=pool)
+        begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)
+        if pool is not None:
+            threading.Thread(target=_import_ahead, daemon=True).start()
+        total = sum(source.size or 0 for source in sources)
+        advance = stack.enter_context(progress_bar(total, wanted=not console.quiet))
+        from pipeline.align import align
+        from pipeline.frames.failures import scan_failures
+        from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
+        from pipeline.frames.lazy import collect_all
+        from pipeline.frames.rollouts import scan_rollouts
 
-    rollouts = scan_rollouts(files.rollouts, options, progress=advance)
-    if options.rollouts_only:
-        inputs = inputs_of_rollouts(rollouts)
-    else:
-        inputs = scan_inputs(files.inputs, jobs=options.jobs, progress=advance)
-    aligned = align(inputs, rollouts, options)
-    frame, problems, failures = collect_all([aligned.frame, aligned.problems, scan_failures(files.failures)])
+        rollouts = scan_rollouts(files.rollouts, options, progress=advance, begun=begun)
+        if options.rollouts_only:
+            inputs = inputs_of_rollouts(rollouts)
+        else:
+            inputs = scan_inputs(files.inputs, progress=advance, begun=begun_inputs)
+        aligned = align(inputs, rollouts, options)
+        frame, problems, failures = collect_all([aligned.frame, aligned.problems, scan_failures(files.failures)])
     return frame, problems, failures
 
 

@@ -46,8 +46,8 @@ class Gathered:
         data["_line"] = data["_line"] + pl.Series(self._lines_before[data["_source"].to_numpy()])
         data["_source"] = data["_source"].cast(pl.UInt32)
         labels = data.pop("_labels")
-        for place, name in enumerate(chunk.labels):
-            data[name] = pl.Series([texts[place] for texts in chunk.texts], dtype=pl.String).gather(labels)
+        for number, label in enumerate(chunk.labels):
+            data[label] = pl.Series([texts[number] for texts in chunk.texts], dtype=pl.String).gather(labels)
         if "_shape" in data:
             numbers = [self.shapes.setdefault(shape, len(self.shapes)) for shape in chunk.shapes]
             data["_shape"] = pl.Series(numbers, dtype=pl.UInt32).gather(data["_shape"])

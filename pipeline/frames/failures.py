@@ -14,6 +14,8 @@ from pipeline.frames.scanning import gather
 from pipeline.sources.failures import read_failures
 from pipeline.sources.files import Source
 from pipeline.sources.reading import Job
+from pipeline.sources.readings import begin
+from pipeline.sources.workers import usable_cores
 
 TEXTS = ("_failure_class",)
 
@@ -37,5 +39,5 @@ def scan_failures(sources: Iterable[Source | str | Path] | str | Path, *, jobs: 
 
 def _read(sources: tuple[Source, ...], jobs: int | None) -> pl.DataFrame:
     blank = empty_frame(TEXTS)
-    gathered = gather(read_failures, sources, template=Job(()), jobs=jobs)
-    return pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
+    reading = begin(read_failures, sources, template=Job(()), workers=jobs or usable_cores())
+    return pl.concat([blank, gather(reading).frame()], how="diagonal_relaxed")

@@ -8,13 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.chunks import empty_frame
+from pipeline.frames.chunks import Gathered, empty_frame
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.rollouts import opened_sources
 from pipeline.frames.scanning import Progress, gather
 from pipeline.sources.files import Source
-from pipeline.sources.inputs import read_inputs
-from pipeline.sources.reading import Job
+from pipeline.sources.inputs import begin_inputs
+from pipeline.sources.readings import Reading
+from pipeline.sources.workers import usable_cores
 
 TEXTS = ("_agent", "_server")
 
@@ -24,6 +25,7 @@ def scan_inputs(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
+    begun: Reading | None = None,
 ) -> pl.LazyFrame:
     """Planned rollouts, one row a line, read once when first needed.
 
@@ -36,12 +38,15 @@ def scan_inputs(
         sources: Files, as paths or as `find_run` gives them.
         jobs: How many processes read; None for the cores this process may use.
         progress: Called with the number of bytes read since the last call.
+        begun: A reading of these sources that has begun already.
 
     Raises:
         SourceError: A file is missing; at collection, one cannot be read or a worker was lost.
     """
     opened = opened_sources(sources)
-    return lazy_frame(lambda: _read(opened, jobs, progress))
+    return lazy_frame(
+        lambda: _frame(gather(begun or begin_inputs(opened, workers=jobs or usable_cores()), progress), len(opened))
+    )
 
 
 def inputs_of_rollouts(rollouts: pl.LazyFrame) -> pl.LazyFrame:
@@ -58,12 +63,10 @@ def inputs_of_rollouts(rollouts: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _read(sources: tuple[Source, ...], jobs: int | None, progress: Progress | None) -> pl.DataFrame:
-    template = Job((), digests=len(sources) > 1)
-    gathered = gather(read_inputs, sources, template=template, jobs=jobs, progress=progress)
+def _frame(gathered: Gathered, sources: int) -> pl.DataFrame:
     blank = empty_frame(TEXTS)
     frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
-    if len(sources) < 2:  # noqa: PLR2004
+    if sources == 1:
         return frame.drop("_digest", strict=False)
     first_file = pl.col("_file").min().over(*names.KEY, "_digest")
     return frame.filter(pl.col("_problem").is_not_null() | (pl.col("_file") == first_file)).drop("_digest")

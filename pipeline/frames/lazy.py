@@ -42,7 +42,8 @@ def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
 def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
     """Collects LazyFrames in one go; what went wrong while reading is raised as it was.
 
-    Polars turns an exception from reading into one of its own without a cause.
+    The in-memory engine gives the same last digits whatever the number of threads, and is the faster one for frames
+    that are in memory anyway. Polars turns an exception from reading into one of its own without a cause.
 
     Raises:
         RollprofError: A source could not be read.
@@ -50,7 +51,7 @@ def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
     """
     _failures.clear()
     try:
-        return pl.collect_all(frames)
+        return pl.collect_all(frames, engine="in-memory")
     except Exception:
         if _failures:
             raise _failures[-1] from None

@@ -8,14 +8,15 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.chunks import empty_frame, shape_texts
+from pipeline.frames.chunks import Gathered, empty_frame, shape_texts
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.metrics import in_first_seen_order, resolve_names, without_infinities
 from pipeline.frames.scanning import Progress, gather
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
-from pipeline.sources.reading import Job
-from pipeline.sources.rollouts import UNNUMBERED, read_rollouts
+from pipeline.sources.readings import Reading
+from pipeline.sources.rollouts import UNNUMBERED, begin_rollouts
+from pipeline.sources.workers import usable_cores
 
 TEXTS = ("_agent", "_server")
 
@@ -25,6 +26,7 @@ def scan_rollouts(
     options: ReadOptions | None = None,
     *,
     progress: Progress | None = None,
+    begun: Reading | None = None,
 ) -> pl.LazyFrame:
     """Finished rollouts, one row a line, read once when first needed.
 
@@ -39,13 +41,19 @@ def scan_rollouts(
         sources: Files, as paths or as `find_run` gives them; several are one run.
         options: How to read them.
         progress: Called with the number of bytes read since the last call.
+        begun: A reading of these sources that has begun already.
 
     Raises:
         SourceError: A file is missing; at collection, one cannot be read or a worker was lost.
     """
     chosen = options or ReadOptions()
     opened = opened_sources(sources)
-    return lazy_frame(lambda: _read(opened, chosen, progress))
+
+    def read() -> pl.DataFrame:
+        reading = begun or begin_rollouts(opened, chosen, workers=chosen.jobs or usable_cores())
+        return _frame(gather(reading, progress), chosen)
+
+    return lazy_frame(read)
 
 
 def opened_sources(sources: Iterable[Source | str | Path] | str | Path) -> tuple[Source, ...]:
@@ -54,9 +62,7 @@ def opened_sources(sources: Iterable[Source | str | Path] | str | Path) -> tuple
     return tuple(source if isinstance(source, Source) else open_source(source) for source in several)
 
 
-def _read(sources: tuple[Source, ...], options: ReadOptions, progress: Progress | None) -> pl.DataFrame:
-    template = Job((), nested=options.nested_paths, prompts=options.assign_indices)
-    gathered = gather(read_rollouts, sources, template=template, jobs=options.jobs, progress=progress)
+def _frame(gathered: Gathered, options: ReadOptions) -> pl.DataFrame:
     blank = empty_frame(TEXTS).with_columns(
         _masked=pl.lit(None, pl.Boolean), _flags=pl.lit(None, pl.UInt8), _shape=pl.lit(None, pl.UInt32)
     )

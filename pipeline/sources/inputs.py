@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from pipeline import names
 from pipeline.sources import rows
 from pipeline.sources.reading import PLACE, Builder, Chunk, Job, digest, index, last_places, read
+from pipeline.sources.readings import Reading, begin
+
+if TYPE_CHECKING:
+    from pipeline.sources.files import Source
+    from pipeline.sources.workers import Pool
 
 
 def read_inputs(job: Job) -> Chunk:
     """Reads planned rollouts: both indices, agent, server and the place of each line."""
     return read(job, Inputs(digests=job.digests))
+
+
+def begin_inputs(sources: Sequence[Source], *, workers: int, pool: Pool | None = None) -> Reading:
+    """Begins to read planned rollouts."""
+    template = Job((), digests=len(sources) > 1)
+    return begin(read_inputs, sources, template=template, workers=workers, pool=pool)
 
 
 class Inputs(Builder):

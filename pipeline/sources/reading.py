@@ -7,7 +7,7 @@ import gc
 import hashlib
 from collections.abc import Iterator
 from struct import Struct
-from struct import error as StructError  # noqa: N812
+from struct import error as StructError
 from typing import NamedTuple
 
 from pipeline.sources import rows

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import names
 from pipeline.sources import rows
 from pipeline.sources.columns import Column, numbers
 from pipeline.sources.reading import PLACE, BadLine, Builder, Chunk, Job, digest, index, last_places, read
+from pipeline.sources.readings import Reading, begin
+
+if TYPE_CHECKING:
+    from pipeline.options import ReadOptions
+    from pipeline.sources.files import Source
+    from pipeline.sources.workers import Pool
 
 TEXT_REWARD = 1
 ODD_RESPONSE = 2
@@ -29,6 +35,14 @@ Kinds = tuple[Any, ...]
 def read_rollouts(job: Job) -> Chunk:
     """Reads rollouts: both indices, agent, server, mask, flags, shape and every metric of each line."""
     return read(job, Rollouts(nested=job.nested, prompts=job.prompts))
+
+
+def begin_rollouts(
+    sources: Sequence[Source], options: ReadOptions, *, workers: int, pool: Pool | None = None
+) -> Reading:
+    """Begins to read rollouts."""
+    template = Job((), nested=options.nested_paths, prompts=options.assign_indices)
+    return begin(read_rollouts, sources, template=template, workers=workers, pool=pool)
 
 
 class Rollouts(Builder):

@@ -1,15 +1,14 @@
-"""Maps jobs over this process or worker processes: order kept, progress told, a dead worker is an error."""
+"""Worker processes that jobs are mapped over: order kept, a dead worker is an error, never a hole."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
@@ -22,10 +21,7 @@ START = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from p
 
 
 def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iterator[R]:
-    """The results of `work` on each job, in the order of the jobs.
-
-    Workers are plain Python processes that import only what `work` needs; they are spoken to over pipes, so this
-    works from a script without a main guard and from a notebook.
+    """The results of `work` on each job, in the order of the jobs, over as many processes.
 
     Raises:
         WorkerError: A worker process ended before its work was done.
@@ -34,8 +30,8 @@ def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iter
     if workers <= 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
-    with _Pool(work, min(workers, len(jobs))) as pool:
-        yield from pool.map(jobs)
+    with Pool(min(workers, len(jobs))) as pool:
+        yield from pool.submit(work, jobs)
 
 
 def serve() -> None:
@@ -44,10 +40,9 @@ def serve() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = sys.stdin.buffer, sys.stdout.buffer
-    work = pickle.load(inbox)
     while True:
         try:
-            job = pickle.load(inbox)
+            work, job = pickle.load(inbox)
         except EOFError:
             return
         try:
@@ -60,66 +55,71 @@ def serve() -> None:
         outbox.flush()
 
 
-class _Pool:
-    """Worker processes, each with a thread here that hands it jobs and takes its results."""
+class Pool:
+    """Worker processes, each with a thread here that hands it jobs and takes its results.
 
-    def __init__(self, work: Callable[[Any], Any], workers: int) -> None:
-        self.work = work
-        self.processes = [self._start() for _ in range(workers)]
-        self.todo: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
-        self.done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+    Workers are plain Python processes that import only what their work needs; they are spoken to over pipes, so this
+    works from a script without a main guard and from a notebook. They end with the `with` block.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._todo: queue.SimpleQueue[tuple[int, Any, Any] | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self._early: dict[int, Any] = {}
+        self._given = 0
+        self._processes = [self._start() for _ in range(workers)]
+        for process in self._processes:
+            threading.Thread(target=self._attend, args=(process,), daemon=True).start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self.processes:
+        for process in self._processes:
             process.kill()
-        for process in self.processes:
+        for process in self._processes:
             process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
 
-    def map(self, jobs: Sequence[Any]) -> Iterator[Any]:
-        """Results in the order of the jobs; a result that came early waits."""
-        for numbered in enumerate(jobs):
-            self.todo.put(numbered)
-        for process in self.processes:
-            self.todo.put(None)
-            threading.Thread(target=self._attend, args=(process,), daemon=True).start()
-        early: dict[int, Any] = {}
-        for wanted in range(len(jobs)):
-            while wanted not in early:
-                number, result = self.done.get()
+    def submit(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        """Starts the work on each job at once; the results come in the order of the jobs.
+
+        Raises:
+            WorkerError: A worker process ended before its work was done.
+            RollprofError: As `work` raised it.
+        """
+        first = self._given
+        for job in jobs:
+            self._todo.put((self._given, work, job))
+            self._given += 1
+        return self._results(range(first, self._given))
+
+    def _results(self, numbers: range) -> Iterator[Any]:
+        for wanted in numbers:
+            while wanted not in self._early:
+                number, result = self._done.get()
                 if isinstance(result, BaseException):
                     raise result
-                early[number] = result
-            yield early.pop(wanted)
+                self._early[number] = result
+            yield self._early.pop(wanted)
 
     @staticmethod
     def _start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-c", START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        return subprocess.Popen([sys.executable, "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:
-        """Feeds one worker until there is nothing left to do; says what ended it if it ends before."""
+        """Feeds one worker as long as there is something to do; says what ended it if it ends before."""
         inbox, outbox = process.stdin, process.stdout
-        assert inbox is not None
-        assert outbox is not None
-        numbered = None
+        if inbox is None or outbox is None:
+            return
+        number = -1
         try:
             _send(inbox, [str(Path(__file__).parents[2]), *sys.path])
-            _send(inbox, self.work)
-            while (numbered := self.todo.get()) is not None:
-                _send(inbox, numbered[1])
-                self.done.put((numbered[0], pickle.load(outbox)))
+            while (given := self._todo.get()) is not None:
+                number = given[0]
+                _send(inbox, given[1:])
+                self._done.put((number, pickle.load(outbox)))
         except (OSError, EOFError, pickle.UnpicklingError):
-            self.done.put((numbered[0] if numbered else -1, _lost(process)))
+            self._done.put((number, _lost(process)))
 
 
 def _send(pipe: IO[bytes], thing: object) -> None:
