@@ -20,7 +20,7 @@ class Aligned(NamedTuple):
     Attributes:
         frame: One row a planned rollout, sorted by key: both indices; `_finished`, `_masked`, `_measured`
             (Boolean); `_agent` (String, the label shown), `_agent_order` (UInt32, agents by name), `_row_agent`
-            (UInt32, 0 unless any task was run by several agents); the rollout's `_source`, `_line`, `_offset`,
+            (UInt32, 0 unless any task is one of several agents); the rollout's `_source`, `_line`, `_offset`,
             `_length`, `_flags`, `_unfinite`, `_shape`; the input row's place as `_input_source`, `_input_line`,
             `_input_offset`, `_input_length`; then a column a metric, null where there is no number.
         problems: One row a fault: `_kind` (malformed, torn, duplicate_inputs, duplicate_rollouts, extra_rollouts,
@@ -150,6 +150,10 @@ def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _any_fan_out() -> pl.Expr:
-    """Whether any task has measured rollouts of several agents; holds on rows sorted by task."""
-    task, agent = (pl.col(column).filter(pl.col("_measured")) for column in (names.TASK, "_agent_order"))
+    """Whether any task is one of several agents; holds on rows sorted by task.
+
+    A planned rollout that names no agent and did not finish says nothing about that.
+    """
+    known = pl.col("_agent").is_not_null() | pl.col("_finished")
+    task, agent = (pl.col(column).filter(known) for column in (names.TASK, "_agent_order"))
     return ((task == task.shift(1)) & (agent != agent.shift(1))).any()

@@ -39,6 +39,8 @@ class ReadOptions(BaseModel):
         for path in nested:
             if not all(path.split(".")):
                 raise UsageError(f"--nested {path!r} is no dotted path")
+            if path.startswith(names.INTERNAL):
+                raise UsageError(f"--nested {path!r} leads nowhere: names with _ are never metrics")
         return tuple(dict.fromkeys(nested))
 
     @property

@@ -197,7 +197,7 @@ def _read(
         begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)
         if pool is not None:
             threading.Thread(target=_import_ahead, daemon=True).start()
-        total = sum(source.size or 0 for source in sources)
+        total = sum(source.size for source in sources)
         advance = stack.enter_context(progress_bar(total, wanted=not console.quiet))
         from pipeline.align import align
         from pipeline.frames.failures import scan_failures

@@ -11,9 +11,9 @@ import polars as pl
 from pipeline import names
 from pipeline.sources.columns import Column
 from pipeline.sources.files import Source
-from pipeline.sources.reading import BadLine, Chunk
+from pipeline.sources.reading import BadLine, Chunk, Shape
 
-PLACES = {"row": "r", "usage": "u"}
+PLACES = {"row": "r", "usage": "u", "row nested": "R", "usage nested": "U"}
 BAD_LINE = {
     "_source": pl.UInt32,
     "_line": pl.Int64,
@@ -22,7 +22,6 @@ BAD_LINE = {
     "_problem": pl.String,
     "_torn": pl.Boolean,
 }
-Shape = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Gathered:
@@ -73,7 +72,7 @@ class Gathered:
 def shape_texts(shapes: Iterable[Shape], final_name: Callable[[str, str], str]) -> pl.Series:
     """The shapes at their numbers, as JSON: the final names of the row's and of the usage's metrics, in order."""
     texts = [
-        json.dumps([[final_name("row", name) for name in row], [final_name("usage", name) for name in usage]])
+        json.dumps([[final_name(*metric) for metric in row], [final_name(*metric) for metric in usage]])
         for row, usage in shapes
     ]
     return pl.Series(texts, dtype=pl.String)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 import polars as pl
+import polars.selectors as cs
 from polars.io.plugins import register_io_source
 
 _failures: list[BaseException] = []
@@ -33,7 +34,7 @@ def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
         if predicate is not None:
             found = found.filter(predicate)
         if with_columns is not None:
-            found = found.select(pl.col(name) for name in with_columns)
+            found = found.select(cs.by_name(with_columns))
         yield (found if n_rows is None else found.head(n_rows)).collect()
 
     return register_io_source(batches, schema=lambda: frame().schema, is_pure=True)

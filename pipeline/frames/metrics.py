@@ -21,16 +21,15 @@ def metric_columns(frame: pl.DataFrame | pl.Schema) -> list[str]:
 
 def without_infinities(frame: pl.DataFrame) -> pl.DataFrame:
     """NaN, Infinity and numbers beyond a double are no numbers; `_unfinite` (UInt32) counts them in each row."""
-    floats = [name for name in frame.columns if not name.startswith(names.INTERNAL) and frame[name].dtype.is_float()]
-    odd = [name for name in floats if not frame[name].is_finite().all()]
-    if not odd:
-        return frame.with_columns(_unfinite=pl.lit(0, pl.UInt32))
-    finite = [frame[name].is_finite() for name in odd]
-    counts = pl.sum_horizontal((~known).fill_null(value=False).cast(pl.UInt32) for known in finite)
-    return frame.with_columns(
-        *(frame[name].set(~known.fill_null(value=True), None) for name, known in zip(odd, finite, strict=True)),
-        pl.select(_unfinite=counts).to_series(),
-    )
+    odd = [name for name in metric_columns(frame) if frame[name].dtype.is_float() and not frame[name].is_finite().all()]
+    counts = pl.zeros(len(frame), pl.UInt32, eager=True)
+    cleaned: dict[str, pl.Series] = {}
+    for name in odd:
+        infinite = (~frame[name].is_finite()).fill_null(value=False)
+        cleaned[name] = frame[name].set(infinite, None)
+        counts += infinite.cast(pl.UInt32)
+    columns = {name: cleaned.get(name, frame[name]) for name in frame.columns}
+    return pl.DataFrame(columns | {"_unfinite": counts})
 
 
 def resolve_names(frame: pl.DataFrame, measured: pl.Series) -> tuple[pl.DataFrame, Callable[[str, str], str]]:
@@ -48,27 +47,33 @@ def resolve_names(frame: pl.DataFrame, measured: pl.Series) -> tuple[pl.DataFram
         The frame with final names, and the function (place, name) → final name.
     """
     raw = metric_columns(frame)
-    top = [name[1:] for name in raw if name.startswith(ROW)]
-    usage = [name[1:] for name in raw if name.startswith(USAGE)]
+    at = {place: [name[1:] for name in raw if name.startswith(letter)] for place, letter in PLACES.items()}
+    top, usage = at["row"], at["usage"]
     owned = {name for name in usage if frame[USAGE + name].filter(measured).is_not_null().any()} - {names.REWARD}
+    taken = {name for name in top if name not in owned} | owned
+    taken.discard(names.ROLLOUT_ID)
     final: dict[str, str] = {}
-    taken = {name for name in top if name not in owned and name != names.ROLLOUT_ID}
-    taken |= {name for name in usage if name in owned and name != names.ROLLOUT_ID}
-    twins = []
-    for name in top:
-        if name in owned:
-            twins.append(name)
-        final[ROW + name] = _made("row/", name, taken) if name in owned or name == names.ROLLOUT_ID else name
     for name in usage:
-        bare = name != names.ROLLOUT_ID and (name in owned or (name != names.REWARD and name not in taken))
-        final[USAGE + name] = name if bare else _made("usage/", name, taken)
-        taken.add(final[USAGE + name])
-    differing = [
-        pl.when(_equal(frame[ROW + name], frame[USAGE + name]).not_()).then(frame[ROW + name]).alias(ROW + name)
-        for name in twins
-    ]
-    resolved = frame.with_columns(differing).rename(final)
-    return resolved, lambda place, name: final[PLACES[place] + name]
+        if name == names.ROLLOUT_ID:
+            final[USAGE + name] = _made("row/", name, taken)
+        elif name in owned or (name != names.REWARD and name not in taken):
+            final[USAGE + name] = name
+            taken.add(name)
+        else:
+            final[USAGE + name] = _made("usage/", name, taken)
+    for name in top:
+        made = name in owned or name == names.ROLLOUT_ID
+        final[ROW + name] = _made("row/", name, taken) if made else name
+    for place in ("row nested", "usage nested"):
+        for name in at[place]:
+            final[PLACES[place] + name] = _free(name, name.partition("/")[0] + "/", taken)
+    differing = {
+        ROW + name: frame[ROW + name].set(_equal(frame[ROW + name], frame[USAGE + name]), None)
+        for name in top
+        if name in owned
+    }
+    renamed = {final.get(name, name): differing.get(name, frame[name]) for name in frame.columns}
+    return pl.DataFrame(renamed), lambda place, name: final[PLACES[place] + name]
 
 
 def in_first_seen_order(frame: pl.DataFrame, measured: pl.Series) -> pl.DataFrame:
@@ -104,8 +109,12 @@ def _equal(one: pl.Series, other: pl.Series) -> pl.Series:
 
 
 def _made(prefix: str, name: str, taken: set[str]) -> str:
-    made = prefix + name
-    while made in taken:
-        made = prefix + made
-    taken.add(made)
-    return made
+    return _free(prefix + name, prefix, taken)
+
+
+def _free(name: str, prefix: str, taken: set[str]) -> str:
+    """The name with as many prefixes as make it one that nobody has."""
+    while name in taken:
+        name = prefix + name
+    taken.add(name)
+    return name

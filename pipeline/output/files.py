@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -22,20 +23,40 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
     targets = [Path(os.path.realpath(path)) for path in paths]
     temporary = [target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp") for target in targets]
     with contextlib.ExitStack() as stack:
-        for path in temporary:
+        files = []
+        for path, target, shown in zip(temporary, targets, paths, strict=True):
             stack.callback(_remove, path)
-        try:
-            files = [stack.enter_context(_create(path)) for path in temporary]
+            with _telling(shown):
+                _check_place(target)
+                files.append(stack.enter_context(_create(path)))
+        with _telling(paths[0]):
             yield files
-            for file in files:
+        for file, shown in zip(files, paths, strict=True):
+            with _telling(shown):
                 file.flush()
                 os.fsync(file.fileno())
-            for file in files:
                 file.close()
-            for path, target in zip(temporary, targets, strict=True):
+        for target, shown in zip(targets, paths, strict=True):
+            with _telling(shown):
+                _check_place(target)
+        for path, target, shown in zip(temporary, targets, paths, strict=True):
+            with _telling(shown):
                 path.replace(target)
-        except OSError as error:
-            raise unwritable(paths[0], error) from error
+
+
+@contextlib.contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Turns an error of the system into the refusal for a file."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _check_place(target: Path) -> None:
+    """Finds out before the first file takes its place that another could not."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
 def check_folder(path: Path) -> None:

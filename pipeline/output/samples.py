@@ -16,7 +16,7 @@ from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.sources import rows
 from pipeline.sources.files import Source, open_source
-from pipeline.sources.lines import Segment, lines_of, unreadable
+from pipeline.sources.lines import lines_of, unreadable
 from pipeline.sources.text import only_members, with_nulls, without_indices
 
 FROM_ROLLOUT = (names.PARAMS, names.AGENT_REF, names.ENVIRONMENT_SERVER)
@@ -89,7 +89,7 @@ class Samples:
         try:
             source = open_source(path)
             before = self._known.get(path)
-            if before and before.size is not None and _is_other(before, source):
+            if before and _is_other(before, source):
                 raise _changed(path)
             if source.seekable:
                 file: IO[bytes] = self._stack.enter_context(Path(path).open("rb", buffering=0))  # noqa: SIM115
@@ -105,7 +105,7 @@ class Samples:
         """Copies the wanted lines of a source without random access; their offsets there → here."""
         wanted = set(self._wanted.filter(pl.col("_input_source") == path)["_input_offset"])
         moved: dict[int, int] = {}
-        for offset, view, _ in lines_of(Segment(0, path, source.compression, 0, None, source.size)):
+        for offset, view, _ in lines_of(source.whole()):
             if offset in wanted:
                 moved[offset] = file.tell()
                 file.write(view)
@@ -116,7 +116,7 @@ class Samples:
 
 
 def _is_other(before: Source, now: Source) -> bool:
-    return now.size is None or before.size is None or now.size < before.size or before.modified != now.modified
+    return now.size < before.size or before.modified != now.modified
 
 
 def _changed(where: str) -> SourceError:

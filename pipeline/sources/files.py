@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO, cast
 
 from pipeline import names
 from pipeline.errors import SourceError, UsageError
@@ -22,21 +25,30 @@ class Source:
     """One file of lines as it was when the run was looked at.
 
     Attributes:
-        path: As the user named it.
-        size: Bytes on disk at the start; what is appended later is not read. None for a pipe.
+        path: Where its bytes are.
+        size: Bytes on disk at the start; what is appended later is not read.
         modified: Modification time in nanoseconds.
         compression: `gz`, `zst` or empty, told by the first bytes.
+        named: As the user named it, where that is a pipe whose bytes are held in a file.
+        held: That file, which is removed with the last use of the source.
     """
 
     path: Path
-    size: int | None
+    size: int
     modified: int
     compression: str
+    named: Path | None = None
+    held: IO[bytes] | None = field(default=None, compare=False, repr=False)
 
     @property
     def seekable(self) -> bool:
         """Whether a line can be fetched again by its offset."""
-        return self.size is not None and not self.compression
+        return not self.compression
+
+    def whole(self, number: int = 0) -> Segment:
+        """All of its lines as one segment, for the source of this number."""
+        size = self.size if self.seekable else None
+        return Segment(number, str(self.path), self.compression, 0, size, size)
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,7 @@ def open_source(path: str | Path) -> Source:
         if stat.S_ISDIR(about.st_mode):
             raise SourceError("is a folder, not a file", where=str(path), hint="Name the file in it.")
         if not stat.S_ISREG(about.st_mode):
-            return Source(path, None, 0, "")
+            return _held(path)
         with path.open("rb", buffering=0) as file:
             head = file.read(4)
     except FileNotFoundError:
@@ -78,15 +90,24 @@ def open_source(path: str | Path) -> Source:
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
 
 
+def _held(path: Path) -> Source:
+    """A pipe or device, whose bytes come only once: they are copied to a file that lasts as long as the source."""
+    held = tempfile.NamedTemporaryFile(prefix="rollprof-")  # noqa: SIM115 - it lasts as long as the source
+    with path.open("rb") as pipe:
+        shutil.copyfileobj(pipe, held, 1 << 20)
+    held.flush()
+    return replace(open_source(held.name), named=path, held=cast("IO[bytes]", held))
+
+
 def segments(sources: Sequence[Source], *, segment_bytes: int = SEGMENT_BYTES) -> Iterator[tuple[Segment, ...]]:
     """The sources cut into jobs of about the same size: ranges of large files, small files together."""
     batch: list[Segment] = []
     room = segment_bytes
     for number, source in enumerate(sources):
         if not source.seekable:
-            yield (Segment(number, str(source.path), source.compression, 0, None, None),)
+            yield (source.whole(number),)
             continue
-        size = source.size or 0
+        size = source.size
         for start in range(0, size, segment_bytes):
             stop = min(start + segment_bytes, size)
             batch.append(Segment(number, str(source.path), "", start, stop, size))
@@ -226,12 +247,11 @@ def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
 
 def _starts_like_rollouts(path: Path) -> bool:
     """Whether the first row has `response` or `reward`."""
-    source = open_source(path)
-    for _, view, _ in lines_of(Segment(0, str(path), source.compression, 0, None, source.size)):
+    for _, view, _ in lines_of(open_source(path).whole()):
         try:
             keys = tuple(rows.parse(view))
         except rows.BadLineError:
-            if bytes(view).strip():
+            if bytes(view).strip(rows.SPACE):
                 return False
             continue
         return names.RESPONSE in keys or names.REWARD in keys
@@ -240,8 +260,10 @@ def _starts_like_rollouts(path: Path) -> bool:
 
 def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
     """Each file once, however it was named."""
-    unique = {os.path.realpath(path): path for path in reversed(list(paths))}
-    return tuple(open_source(path) for path in reversed(list(unique.values())))
+    unique: dict[str, Path] = {}
+    for path in paths:
+        unique.setdefault(os.path.realpath(path), path)
+    return tuple(map(open_source, unique.values()))
 
 
 def _no_rollouts(found: _Found, named: list[str]) -> Exception:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from io import RawIOBase
-from typing import IO, NamedTuple, cast
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
 
 from pipeline.errors import SourceError
 
@@ -44,11 +46,17 @@ def open_plain(path: str, compression: str) -> AbstractContextManager[IO[bytes]]
 
         return cast("IO[bytes]", gzip_ng.GzipNGFile(path, "rb"))  # type: ignore[no-untyped-call]
     if compression == "zst":
-        import zstandard
+        return cast("IO[bytes]", _zstd().ZstdFile(path, "rb"))
+    return cast("IO[bytes]", Path(path).open("rb", buffering=0))
 
-        raw = open(path, "rb")  # noqa: SIM115 - closed by the reader below
-        return cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True))
-    return cast("IO[bytes]", open(path, "rb", buffering=0))
+
+def _zstd() -> Any:
+    """The standard library's zstd, or the same module for an older Python."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
 
 
 def lines_of(segment: Segment) -> Iterator[Line]:
@@ -79,11 +87,7 @@ def _decompression_errors(compression: str) -> tuple[type[Exception], ...]:
         from zlib_ng import zlib_ng
 
         return (cast("type[Exception]", zlib_ng.error),)
-    if compression == "zst":
-        import zstandard
-
-        return (zstandard.ZstdError,)
-    return ()
+    return (_zstd().ZstdError,) if compression == "zst" else ()
 
 
 def _lines(file: IO[bytes], segment: Segment) -> Iterator[Line]:

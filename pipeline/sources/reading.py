@@ -16,7 +16,6 @@ from pipeline.sources.lines import Segment, lines_of
 
 TORN = "is cut off in the middle: it has no line end"
 TOO_LARGE = "has an index that does not fit 64 bits signed"
-LONGEST_BLANK = 1000
 
 
 class Job(NamedTuple):
@@ -46,6 +45,12 @@ class BadLine(NamedTuple):
     torn: bool
 
 
+Metric = tuple[str, str]
+"""Where a metric stands (`row`, `usage`, `row nested`, `usage nested`) and its name there."""
+Shape = tuple[tuple[Metric, ...], tuple[Metric, ...]]
+"""The metrics of a row in order: those of its own fields, and those of its usage."""
+
+
 class Chunk(NamedTuple):
     """The rows of a job as columns.
 
@@ -54,8 +59,8 @@ class Chunk(NamedTuple):
         cells: Their cells as 64-bit whole numbers, row after row.
         labels: Names of the text columns.
         texts: The texts that the column `_labels` counts, each a text (or none) for every text column.
-        metrics: (place, name) → numbers; the place is `row` or `usage`.
-        shapes: The metric names in row order, (row names, usage names), that the column `_shape` counts.
+        metrics: The numbers of each metric.
+        shapes: The shapes that the column `_shape` counts.
         lines: How many lines each segment has.
         bad: Lines that could not be used; their line numbers count from the segment's start.
         bytes: How much was read.
@@ -65,8 +70,8 @@ class Chunk(NamedTuple):
     cells: bytes
     labels: tuple[str, ...]
     texts: list[tuple[str | None, ...]]
-    metrics: dict[tuple[str, str], Column]
-    shapes: list[tuple[tuple[str, ...], tuple[str, ...]]]
+    metrics: dict[Metric, Column]
+    shapes: list[Shape]
     lines: list[int]
     bad: list[BadLine]
     bytes: int
@@ -108,7 +113,7 @@ class Builder:
 PLACE = ("_source", "_line", "_offset", "_length")
 
 
-def last_places(keys: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[int, ...]:
+def last_places(keys: tuple[rows.Key, ...], wanted: tuple[str, ...]) -> tuple[int, ...]:
     """Where the last member of each wanted key stands, -1 where there is none."""
     final = {key: place for place, key in enumerate(keys)}
     return tuple(final.get(key, -1) for key in wanted)
@@ -137,7 +142,7 @@ def read(job: Job, builder: Builder) -> Chunk:
     bad: list[BadLine] = []
     read = 0
     add = builder.add
-    with _no_garbage_collection():
+    with _no_garbage_collection(), rows.numbers_of_any_length():
         for segment in job.segments:
             line = 0
             source = segment.source
@@ -146,7 +151,7 @@ def read(job: Job, builder: Builder) -> Chunk:
                 try:
                     add(source, line, offset, view)
                 except (rows.BadLineError, StructError) as error:
-                    if len(view) > LONGEST_BLANK or bytes(view).strip():
+                    if bytes(view).strip(rows.SPACE):
                         torn = not terminated and not _complete(view)
                         reason = TORN if torn else TOO_LARGE if isinstance(error, StructError) else str(error)
                         bad.append(BadLine(source, line, offset, len(view), reason, torn))

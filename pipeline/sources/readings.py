@@ -29,9 +29,8 @@ class Reading:
 
 
 def pays_off(sources: Sequence[Source], workers: int) -> bool:
-    """Whether worker processes are worth their start: enough to read, and nothing that only this process can read."""
-    sizes = [source.size for source in sources]
-    return workers > 1 and None not in sizes and sum(size or 0 for size in sizes) >= IN_PROCESS_BYTES
+    """Whether worker processes are worth their start."""
+    return workers > 1 and sum(source.size for source in sources) >= IN_PROCESS_BYTES
 
 
 def begin(
@@ -46,7 +45,7 @@ def begin(
         workers: How many processes may read.
         pool: Workers that are running already; else some are started with the first chunk asked for, if that pays off.
     """
-    size = sum(source.size or 0 for source in sources)
+    size = sum(source.size for source in sources)
     share = min(SEGMENT_BYTES, max(SMALLEST_SHARE, -(-size // max(1, workers))))
     jobs = [template._replace(segments=batch) for batch in segments(sources, segment_bytes=share)]
     if pool is not None:

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline import names
 from pipeline.sources import rows
 from pipeline.sources.columns import Column, numbers
-from pipeline.sources.reading import PLACE, BadLine, Builder, Chunk, Job, digest, index, last_places, read
+from pipeline.sources.reading import (
+    PLACE,
+    BadLine,
+    Builder,
+    Chunk,
+    Job,
+    Metric,
+    Shape,
+    digest,
+    index,
+    last_places,
+    read,
+)
 from pipeline.sources.readings import Reading, begin
 
 if TYPE_CHECKING:
@@ -61,21 +73,22 @@ class Rollouts(Builder):
         self.plans: dict[Kinds, _Plan] = {}
         self.usage_plans: dict[Kinds, _Plan] = {}
         self.usage_in = rows.Last(names.USAGE)
-        self.no_usage = _Plan(rows.NO_FIELDS, frozenset())
-        self.shapes: dict[tuple[tuple[str, ...], tuple[str, ...]], _Shape] = {}
+        self.no_usage = _Plan(rows.NO_FIELDS)
+        self.shapes: dict[Shape, _Shape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
         self.height = 0
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         row = rows.parse(view)
-        keys, values = tuple(row), tuple(row.values())
+        keys: tuple[rows.Key, ...] = tuple(row)
+        values = tuple(row.values())
         if self.paths:
             keys, values = rows.with_nested((keys, values), self.paths)
         kinds = (keys, *map(type, values))
         plan = self.plans.get(kinds)
         if plan is None:
-            plan = self.plans[kinds] = _Plan((keys, values), names.NOT_METRICS)
+            plan = self.plans[kinds] = _Plan((keys, values))
         task, rollout, agent, server, response, mask, config, _ = plan.places
         name = None if agent < 0 else rows.agent_name(values[agent])
         served_by = None if server < 0 else rows.label_text(values[server])
@@ -123,34 +136,36 @@ class Rollouts(Builder):
         usage = self.usage_in(response)
         if type(usage) not in rows.OBJECTS:
             return flags | (ODD_RESPONSE if usage else 0), self.no_usage, ()
-        keys, values = tuple(usage), tuple(usage.values())
+        keys: tuple[rows.Key, ...] = tuple(usage)
+        values = tuple(usage.values())
         if self.usage_paths:
             keys, values = _with_nested_usage((keys, values), self.usage_paths)
         kinds = (keys, *map(type, values))
         plan = self.usage_plans.get(kinds)
         if plan is None:
-            plan = self.usage_plans[kinds] = _Plan((keys, values), frozenset())
+            plan = self.usage_plans[kinds] = _Plan((keys, values))
         return flags, plan, values
 
     def _shape(self, plan: _Plan, usage_plan: _Plan) -> _Shape:
         """The shape of rows with these plans."""
-        metrics = (plan.names, usage_plan.names)
-        shape = self.shapes.setdefault(metrics, _Shape(len(self.shapes), metrics, [], [], set()))
-        shape.floating.update(("row", name) for name in plan.floating)
-        shape.floating.update(("usage", name) for name in usage_plan.floating)
+        metrics = (plan.metrics("row"), usage_plan.metrics("usage"))
+        shape = self.shapes.setdefault(metrics, _Shape(len(self.shapes), [], [], set()))
+        both = (*metrics[0], *metrics[1])
+        shape.floating.update(
+            both[place] for place in (*plan.floating, *(len(plan.keys) + p for p in usage_plan.floating))
+        )
         plan.shapes[usage_plan] = shape
         return shape
 
-    def _metrics(self) -> dict[tuple[str, str], Column]:
+    def _metrics(self) -> dict[Metric, Column]:
         """Each metric as a column over all rows."""
-        columns: dict[tuple[str, str], list[Any]] = {}
-        floating: set[tuple[str, str]] = set()
-        for shape in self.shapes.values():
-            top, usage = shape.metrics
-            metrics = [("row", name) for name in top] + [("usage", name) for name in usage]
+        columns: dict[Metric, list[Any]] = {}
+        floating: set[Metric] = set()
+        for (top, usage), shape in self.shapes.items():
             floating |= shape.floating
-            for place, metric in enumerate(metrics):
-                values = shape.cells[place :: len(metrics)]
+            width = len(top) + len(usage)
+            for place, metric in enumerate((*top, *usage)):
+                values = shape.cells[place::width]
                 if len(values) == self.height:
                     columns[metric] = values
                     continue
@@ -159,7 +174,7 @@ class Rollouts(Builder):
                     column[row] = value
         return {metric: numbers(values, whole=metric not in floating) for metric, values in columns.items()}
 
-    def _prompt(self, values: tuple[Any, ...], keys: tuple[str, ...]) -> int:
+    def _prompt(self, values: tuple[Any, ...], keys: tuple[rows.Key, ...]) -> int:
         """A digest of what a rollout was asked: the input, instructions and tools of its request."""
         (place,) = last_places(keys, (names.PARAMS,))
         if place < 0 or type(values[place]) not in rows.OBJECTS:
@@ -170,13 +185,13 @@ class Rollouts(Builder):
 class _Plan:
     """What to take from objects that have the same keys and the same kinds of values."""
 
-    __slots__ = ("flags", "floating", "names", "numbered", "places", "shapes", "take", "unnumbered")
+    __slots__ = ("flags", "floating", "keys", "numbered", "places", "shapes", "take", "unnumbered")
 
-    def __init__(self, of: rows.Fields, reserved: frozenset[str]) -> None:
-        metrics = rows.metric_places(of, reserved)
+    def __init__(self, of: rows.Fields) -> None:
+        metrics = rows.metric_places(of)
         rows.check_names(metrics)
-        self.names = tuple(metrics)
-        self.floating = [name for name, place in metrics.items() if type(of[1][place]) is float]
+        self.keys = tuple(metrics)
+        self.floating = [number for number, place in enumerate(metrics.values()) if type(of[1][place]) is float]
         self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = rows.take(metrics.values())
         self.places = last_places(of[0], WANTED)
         task, rollout = self.places[:2]
@@ -186,33 +201,30 @@ class _Plan:
         self.flags = TEXT_REWARD if reward is not None and type(reward) not in rows.NUMBERS else 0
         self.shapes: dict[_Plan, _Shape] = {}
 
+    def metrics(self, place: str) -> tuple[Metric, ...]:
+        """The metrics in row order; one under a nested object is told by its place."""
+        return tuple((place, key) if isinstance(key, str) else (f"{place} nested", "/".join(key)) for key in self.keys)
+
 
 class _Shape(NamedTuple):
     """Rows with the same metrics in the same order.
 
     Attributes:
         number: What the column `_shape` says of such a row.
-        metrics: The names, (row names, usage names).
         rows: Which rows of the chunk.
         cells: The numbers of all of them one after another.
         floating: The metrics that are a float in any of them.
     """
 
     number: int
-    metrics: tuple[tuple[str, ...], tuple[str, ...]]
     rows: list[int]
     cells: list[Any]
-    floating: set[tuple[str, str]]
+    floating: set[Metric]
 
 
 def _with_nested_usage(of: rows.Fields, paths: tuple[tuple[str, ...], ...]) -> rows.Fields:
-    """Usage fields, and behind each object a path leads into the numbers in it as `usage/OBJECT/NAME`."""
-    keys: list[str] = []
-    values: list[Any] = []
-    wanted = [path[1:] for path in paths if len(path) > 1]
-    everything = len(wanted) < len(paths)
-    for key, value in zip(*of, strict=True):
-        inside = rows.with_nested(((key,), (value,)), [(key,)] if everything else wanted)
-        keys += (key, *(f"{names.USAGE}/{name}" for name in inside[0][1:]))
-        values += inside[1]
-    return tuple(keys), tuple(values)
+    """Usage fields, and behind each object that a path leads into the numbers in it, keyed by `usage` and their path."""
+    objects = {(key,) for key, value in zip(*of, strict=True) if isinstance(key, str) and type(value) in rows.OBJECTS}
+    wanted = objects if any(len(path) == 1 for path in paths) else {path[1:] for path in paths}
+    keys, values = rows.with_nested(of, wanted)
+    return tuple(key if isinstance(key, str) else (names.USAGE, *key) for key in keys), values

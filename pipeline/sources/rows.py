@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
 from pipeline import names
+from pipeline.sources.lines import BYTE_ORDER_MARK
+from pipeline.sources.text import plain_no_numbers
 
 try:
     import fastsimdjson
@@ -18,19 +23,27 @@ try:
 except ImportError:  # a platform without the wheel: same answers, slower
     import orjson
 
+    _LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
     def _parsed(line: memoryview) -> Any:
+        text = bytes(line).removeprefix(BYTE_ORDER_MARK)
         try:
-            return orjson.loads(line)
+            if not _LONG_NUMBER.search(text):
+                return orjson.loads(text)
         except ValueError:
-            return json.loads(str(line, "utf-8"))
+            pass
+        return json.loads(plain_no_numbers(text).decode())
 
     OBJECTS = (dict,)
     LISTS = (list,)
 
 NUMBERS = (int, float, bool)
+SPACE = b" \t\r\n"
 INDEX_RANGE = range(-(2**63), 2**63)
 
-Fields = tuple[tuple[str, ...], tuple[Any, ...]]
+Key = str | tuple[str, ...]
+"""A key of an object, or the path of a number under it."""
+Fields = tuple[tuple[Key, ...], tuple[Any, ...]]
 """Keys and values of a JSON object in its order; a key can be there twice."""
 NO_FIELDS: Fields = ((), ())
 
@@ -58,17 +71,23 @@ def parse(line: memoryview) -> Any:
     return row
 
 
-def fields(row: Any) -> Fields:
-    """Keys and values of an object."""
-    return tuple(row), tuple(row.values())
+@contextlib.contextmanager
+def numbers_of_any_length() -> Iterator[None]:
+    """Lets whole numbers of any length be read; Python refuses those of more than 4300 digits otherwise."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 def last(row: Any, key: str) -> Any:
     """The value of the last member with this key, as JSON readers take it; None where there is none."""
     keys = tuple(row)
-    for position in range(len(keys) - 1, -1, -1):
-        if keys[position] == key:
-            return tuple(row.values())[position]
+    for place in range(len(keys) - 1, -1, -1):
+        if keys[place] == key:
+            return tuple(row.values())[place]
     return None
 
 
@@ -116,7 +135,7 @@ def whole_number(value: object, field: str) -> int:
     if type(value) is int:
         if value in INDEX_RANGE:
             return value
-        raise BadLineError(f"{field} is {value:.0f}, which does not fit 64 bits signed")
+        raise BadLineError(f"{field} is a whole number that does not fit 64 bits signed")
     if type(value) is float:
         raise BadLineError(f"{field} is {value!r}, not a whole number")
     raise BadLineError(f"{field} is {kind_of(value)}, not a whole number")
@@ -155,64 +174,68 @@ def is_masked(mask: object, instance_config: object) -> bool:
 
 
 def with_nested(of: Fields, paths: Iterable[tuple[str, ...]]) -> Fields:
-    """The fields, and behind each object that a path leads into the numbers under the path's end."""
-    keys: list[str] = []
+    """The fields, and behind each object that a path leads into the numbers under the path's end, keyed by their path.
+
+    Lists and names that start with `_` are skipped.
+    """
+    final = {key: place for place, key in enumerate(of[0])}
+    keys: list[Key] = []
     values: list[Any] = []
-    for key, value in zip(*of, strict=True):
+    for place, (key, value) in enumerate(zip(*of, strict=True)):
         keys.append(key)
         values.append(value)
         for path in paths:
-            if path[0] == key:
-                for name, number in _numbers_under(_at(value, path[1:]), "/".join(path)):
-                    keys.append(name)
+            if path[0] == key and final[key] == place:
+                for number_path, number in _numbers_under(_at(value, path[1:]), path):
+                    keys.append(number_path)
                     values.append(number)
     return tuple(keys), tuple(values)
 
 
 def _at(value: object, path: tuple[str, ...]) -> object:
     for key in path:
-        value = last(value, key) if isinstance(value, OBJECTS) else None
+        value = last(value, key) if type(value) in OBJECTS else None
     return value
 
 
-def _numbers_under(value: object, name: str) -> Iterator[tuple[str, Any]]:
-    """The numbers in an object at any depth, named by their path; lists and names with `_` are skipped."""
-    if not isinstance(value, OBJECTS):
+def _numbers_under(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if type(value) not in OBJECTS:
         return
-    for key, inner in zip(*fields(value), strict=True):
+    for key, inner in dict(zip(value, value.values(), strict=True)).items():
         if key.startswith(names.INTERNAL):
             continue
         if type(inner) in NUMBERS:
-            yield f"{name}/{key}", inner
+            yield (*path, key), inner
         else:
-            yield from _numbers_under(inner, f"{name}/{key}")
+            yield from _numbers_under(inner, (*path, key))
 
 
-def metric_places(of: Fields, reserved: frozenset[str]) -> dict[str, int]:
+def metric_places(of: Fields) -> dict[Key, int]:
     """Name → place of each number that is a metric: the last field of a name counts, in the order of the first."""
     keys, values = of
-    final = {key: position for position, key in enumerate(keys)}
+    final = {key: place for place, key in enumerate(keys)}
     return {
-        key: position
-        for key, position in final.items()
-        if type(values[position]) in NUMBERS and not key.startswith(names.INTERNAL) and key not in reserved
+        key: place
+        for key, place in final.items()
+        if type(values[place]) in NUMBERS and key[:1] != names.INTERNAL and key not in names.NOT_METRICS
     }
 
 
-def check_names(metrics: Iterable[str]) -> None:
+def check_names(metrics: Iterable[Key]) -> None:
     """Refuses a metric whose name cannot be written.
 
     Raises:
         BadLineError: A name has a lone surrogate.
     """
-    for name in metrics:
+    for key in metrics:
+        name = key if isinstance(key, str) else "/".join(key)
         if not _encodable(name):
             raise BadLineError(f"the field name {name!a} has a lone surrogate")
 
 
-def take(positions: Iterable[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """A function that picks these positions of a tuple."""
-    wanted = tuple(positions)
+def take(places: Iterable[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """A function that picks these places of a tuple."""
+    wanted = tuple(places)
     if len(wanted) > 1:
         return itemgetter(*wanted)
     if not wanted:

@@ -87,6 +87,20 @@ def with_nulls(text: bytes) -> tuple[bytes, int]:
     return _STRING_OR_NO_NUMBER.sub(null, text), replaced
 
 
+def plain_no_numbers(text: bytes) -> bytes:
+    """The text with NaN and Infinity of any capitalization spelled as the standard library reads them."""
+
+    def spelled(match: re.Match[bytes]) -> bytes:
+        found = match[0]
+        if found.startswith(b'"'):
+            return found
+        if b"n" == found.lstrip(b"+-")[:1].lower():
+            return b"NaN"
+        return b"-Infinity" if found.startswith(b"-") else b"Infinity"
+
+    return _STRING_OR_NO_NUMBER.sub(spelled, text)
+
+
 def _may_hold_no_number(text: bytes) -> bool:
     """Whether what may be NaN or Infinity stands where a value can start; quick, since nearly no text does."""
     lower = text.lower()
