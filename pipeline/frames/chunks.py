@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
 
 from pipeline import names
+from pipeline.frames.metrics import raw_column, shape_text
 from pipeline.sources.columns import Column
 from pipeline.sources.files import Source
 from pipeline.sources.reading import BadLine, Chunk, Shape
 
-PLACES = {"row": "r", "usage": "u", "row nested": "R", "usage nested": "U"}
 BAD_LINE = {
     "_source": pl.UInt32,
     "_line": pl.Int64,
@@ -52,8 +51,8 @@ class Gathered:
             data["_shape"] = pl.Series(numbers, dtype=pl.UInt32).gather(data["_shape"])
             data["_masked"] = data["_masked"].cast(pl.Boolean)
             data["_flags"] = data["_flags"].cast(pl.UInt8)
-        for (place, name), column in chunk.metrics.items():
-            data[PLACES[place] + name] = _series(column)
+        for metric, column in chunk.metrics.items():
+            data[raw_column(metric)] = _series(column)
         self._frames.append(pl.DataFrame(data))
         self._bad += [bad._replace(line=bad.line + int(self._lines_before[bad.source])) for bad in chunk.bad]
         for source, lines in zip(segment_sources, chunk.lines, strict=True):
@@ -66,16 +65,11 @@ class Gathered:
         )
         whole = pl.concat([*self._frames, bad], how="diagonal_relaxed", rechunk=True)
         paths = pl.Series([str(source.path) for source in self._sources], dtype=pl.String)
-        return whole.with_columns(_file=pl.col("_source"), _source=paths.gather(whole["_source"]))
-
-
-def shape_texts(shapes: Iterable[Shape], final_name: Callable[[str, str], str]) -> pl.Series:
-    """The shapes at their numbers, as JSON: the final names of the row's and of the usage's metrics, in order."""
-    texts = [
-        json.dumps([[final_name(*metric) for metric in row], [final_name(*metric) for metric in usage]])
-        for row, usage in shapes
-    ]
-    return pl.Series(texts, dtype=pl.String)
+        told = [paths.gather(whole["_source"]).alias("_source")]
+        if "_shape" in whole.columns:
+            texts = pl.Series([shape_text(shape) for shape in self.shapes], dtype=pl.String)
+            told.append(texts.gather(whole["_shape"]).alias("_shape"))
+        return whole.with_columns(*told, _file=pl.col("_source"))
 
 
 def empty_frame(texts: Sequence[str]) -> pl.DataFrame:

@@ -3,118 +3,187 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.chunks import PLACES
+from pipeline.sources.reading import Metric, Shape
 
-ROW, USAGE = PLACES["row"], PLACES["usage"]
+RAW = "_raw "
+MADE = ("row", "row nested", "usage nested")
 
 
-def metric_columns(frame: pl.DataFrame | pl.Schema) -> list[str]:
+class Settled(NamedTuple):
+    """Rows whose metrics have their final names and order.
+
+    Attributes:
+        frame: The rows: internal columns, then a column a metric.
+        final: Where a metric stands and its name there → its final name.
+    """
+
+    frame: pl.DataFrame
+    final: dict[Metric, str]
+
+
+def metric_columns(frame: pl.DataFrame) -> list[str]:
     """The metric columns of a frame: all whose names do not start with `_`."""
-    columns = frame.columns if isinstance(frame, pl.DataFrame) else frame.names()
-    return [name for name in columns if not name.startswith(names.INTERNAL)]
+    return [name for name in frame.columns if not name.startswith(names.INTERNAL)]
 
 
-def without_infinities(frame: pl.DataFrame) -> pl.DataFrame:
-    """NaN, Infinity and numbers beyond a double are no numbers; `_unfinite` (UInt32) counts them in each row."""
-    odd = [name for name in metric_columns(frame) if frame[name].dtype.is_float() and not frame[name].is_finite().all()]
-    counts = pl.zeros(len(frame), pl.UInt32, eager=True)
-    cleaned: dict[str, pl.Series] = {}
-    for name in odd:
-        infinite = (~frame[name].is_finite()).fill_null(value=False)
-        cleaned[name] = frame[name].set(infinite, None)
-        counts += infinite.cast(pl.UInt32)
-    columns = {name: cleaned.get(name, frame[name]) for name in frame.columns}
-    return pl.DataFrame(columns | {"_unfinite": counts})
+def shape_text(shape: Shape) -> str:
+    """A shape as the column `_shape` tells it: the metrics of the row's own fields, and of its usage, in order."""
+    return json.dumps(shape)
 
 
-def resolve_names(frame: pl.DataFrame, measured: pl.Series) -> tuple[pl.DataFrame, Callable[[str, str], str]]:
-    """Gives the raw columns of both places their final names.
+def shape_of(text: str | None) -> Shape:
+    """The shape that a text of the column `_shape` tells."""
+    top, usage = json.loads(text) if text else ((), ())
+    return tuple((place, name) for place, name in top), tuple((place, name) for place, name in usage)
+
+
+def raw_column(metric: Metric) -> str:
+    """The internal column for a metric where it stands."""
+    return RAW + json.dumps(metric)
+
+
+def metric_of(column: str) -> Metric:
+    """The metric that an internal column is for."""
+    place, name = json.loads(column.removeprefix(RAW))
+    return place, name
+
+
+def without_infinities(raw: Mapping[Metric, pl.Series], height: int) -> tuple[dict[Metric, pl.Series], pl.Series]:
+    """NaN, Infinity and numbers beyond a double are no numbers; how many were left out of each row (UInt32)."""
+    counts = pl.zeros(height, pl.UInt32, eager=True)
+    cleaned = dict(raw)
+    for metric, numbers in raw.items():
+        if numbers.dtype.is_float() and not numbers.is_finite().all():
+            infinite = (~numbers.is_finite()).fill_null(value=False)
+            cleaned[metric] = numbers.set(infinite, None)
+            counts += infinite.cast(pl.UInt32)
+    return cleaned, counts
+
+
+def with_final_names(rows: pl.DataFrame, raw: Mapping[Metric, pl.Series], measured: pl.Series) -> Settled:
+    """Rows with a column a metric, in the order of their first number over the measured rows sorted by key.
 
     A name that any measured rollout has in its usage means usage everywhere; a top-level twin becomes `row/NAME`
     and is left out where it equals that rollout's usage value. `usage.reward` is `usage/reward`, a metric called
-    `rollout_id` is `row/rollout_id`. A made name that a literal field already has is prefixed again.
+    `rollout_id` is `row/rollout_id`. A made name that a literal field already has is prefixed again. Metrics without
+    a measured number come last. Metrics whose names might be decided otherwise once other rows are measured are kept
+    as they stand too, in columns that `settled` looks for.
 
     Args:
-        frame: Columns named by place (one letter) and name, beside internal ones.
-        measured: Which rows count for deciding (Boolean).
-
-    Returns:
-        The frame with final names, and the function (place, name) → final name.
-    """
-    raw = metric_columns(frame)
-    at = {place: [name[1:] for name in raw if name.startswith(letter)] for place, letter in PLACES.items()}
-    top, usage = at["row"], at["usage"]
-    owned = {name for name in usage if frame[USAGE + name].filter(measured).is_not_null().any()} - {names.REWARD}
-    taken = {name for name in top if name not in owned} | owned
-    taken.discard(names.ROLLOUT_ID)
-    final: dict[str, str] = {}
-    for name in usage:
-        if name == names.ROLLOUT_ID:
-            final[USAGE + name] = _made("row/", name, taken)
-        elif name in owned or (name != names.REWARD and name not in taken):
-            final[USAGE + name] = name
-            taken.add(name)
-        else:
-            final[USAGE + name] = _made("usage/", name, taken)
-    for name in top:
-        made = name in owned or name == names.ROLLOUT_ID
-        final[ROW + name] = _made("row/", name, taken) if made else name
-    for place in ("row nested", "usage nested"):
-        for name in at[place]:
-            final[PLACES[place] + name] = _free(name, name.partition("/")[0] + "/", taken)
-    differing = {
-        ROW + name: frame[ROW + name].set(_equal(frame[ROW + name], frame[USAGE + name]), None)
-        for name in top
-        if name in owned
-    }
-    renamed = {final.get(name, name): differing.get(name, frame[name]) for name in frame.columns}
-    return pl.DataFrame(renamed), lambda place, name: final[PLACES[place] + name]
-
-
-def in_first_seen_order(frame: pl.DataFrame, measured: pl.Series) -> pl.DataFrame:
-    """The frame with its metrics in the order of their first number over the measured rows sorted by key.
-
-    Within a row its top-level fields come before its usage fields; metrics without any measured number come last.
-
-    Args:
-        frame: Rows with both indices, `_shape` and metrics.
+        rows: Both indices, `_shape` and other internal columns.
+        raw: The numbers of each metric where it stands.
         measured: Which rows count (Boolean).
     """
-    metrics = metric_columns(frame)
-    rows = frame.filter(measured).sort(names.KEY)
-    never = len(rows)
-    first = {name: _first_number(rows[name], never) for name in metrics}
-    places: dict[int, dict[str, int]] = {}
-    for row in {row for row in first.values() if row < never}:
-        top, usage = json.loads(rows["_shape"][row])
-        places[row] = {name: place for place, name in enumerate([*top, *usage])}
-    ordered = sorted(metrics, key=lambda name: (first[name], places.get(first[name], {}).get(name, 0)))
-    internal = [name for name in frame.columns if name.startswith(names.INTERNAL)]
-    return pl.DataFrame({name: frame[name] for name in (*internal, *ordered)})
+    place = _Places(rows, measured)
+    ordered = sorted(raw, key=lambda metric: place.of_first_number(raw[metric], metric))
+    counted = [metric for metric in ordered if raw[metric].filter(measured).is_not_null().any()]
+    final = _final_names(counted, [metric for metric in ordered if metric not in set(counted)])
+    columns = {final[metric]: _without_twin(metric, raw, final) for metric in ordered}
+    standing = {name: metric for metric, name in final.items()}
+    shown = sorted(columns, key=lambda name: place.of_first_number(columns[name], standing[name]))
+    names_met = [name for _, name in raw]
+    kept = {
+        raw_column(metric): raw[metric]
+        for metric in ordered
+        if final[metric] != metric[1] or names_met.count(metric[1]) > 1
+    }
+    frame = pl.DataFrame(
+        {**{name: rows[name] for name in rows.columns}, **kept, **{name: columns[name] for name in shown}}
+    )
+    return Settled(frame, final)
 
 
-def _first_number(column: pl.Series, never: int) -> int:
-    known = column.is_not_null()
-    place = known.arg_max()
-    return place if place is not None and known[place] else never
+def settled(frame: pl.DataFrame, measured: pl.Series) -> Settled:
+    """The rows with names and order decided anew by which of them are measured, and only the metrics these have.
+
+    Args:
+        frame: As `scan_rollouts` or `align` gives it, collected.
+        measured: Which rows count (Boolean).
+    """
+    rows = frame.select(name for name in frame.columns if name.startswith(names.INTERNAL) and not name.startswith(RAW))
+    raw: dict[Metric, pl.Series] = {}
+    for text in frame["_shape"].unique(maintain_order=True):
+        for metric in (metric for part in shape_of(text) for metric in part):
+            kept = raw_column(metric)
+            raw.setdefault(metric, frame[kept if kept in frame.columns else metric[1]])
+    found = with_final_names(
+        rows,
+        {metric: numbers for metric, numbers in raw.items() if numbers.filter(measured).is_not_null().any()},
+        measured,
+    )
+    kept_columns = [name for name in found.frame.columns if name.startswith(RAW)]
+    return found._replace(frame=found.frame.drop(kept_columns))
 
 
-def _equal(one: pl.Series, other: pl.Series) -> pl.Series:
-    return (one == other).fill_null(value=False)
+class _Places:
+    """Where a metric first has a number among the measured rows sorted by key, and where it stands in that row."""
+
+    def __init__(self, rows: pl.DataFrame, measured: pl.Series) -> None:
+        keys = rows.select(*names.KEY).with_row_index("_row").filter(measured)
+        self._rows = keys.sort(*names.KEY)["_row"]
+        self._shapes = rows["_shape"]
+        self._standing: dict[int, dict[Metric, int]] = {}
+
+    def of_first_number(self, numbers: pl.Series, metric: Metric) -> tuple[int, int]:
+        known = numbers.gather(self._rows).is_not_null()
+        first = known.arg_max() if len(known) else None
+        if first is None or not known[first]:
+            return len(known), 0
+        if first not in self._standing:
+            top, usage = shape_of(self._shapes[int(self._rows[first])])
+            self._standing[first] = {there: place for place, there in enumerate((*top, *usage))}
+        return first, self._standing[first].get(metric, 0)
 
 
-def _made(prefix: str, name: str, taken: set[str]) -> str:
-    return _free(prefix + name, prefix, taken)
+def _final_names(counted: Iterable[Metric], others: Iterable[Metric]) -> dict[Metric, str]:
+    """The name that each metric goes by; those with a measured number have the first choice."""
+    first, rest = list(counted), list(others)
+    usage = {name for place, name in first if place == "usage" and name != names.REWARD}
+    final = {
+        (place, name): name
+        for place, name in first
+        if name != names.ROLLOUT_ID and (place == "row" and name not in usage or place == "usage" and name in usage)
+    }
+    taken = set(final.values())
+    for group, order in ((first, ("usage", *MADE)), (rest, ("row", "usage", *MADE))):
+        for wanted in order:
+            for metric in group:
+                if metric[0] == wanted and metric not in final:
+                    final[metric] = _free(*_first_choice(metric, usage), taken)
+                    taken.add(final[metric])
+    return final
+
+
+def _first_choice(metric: Metric, usage: set[str]) -> tuple[str, str]:
+    """The name that a metric would have, and the prefix that frees it where somebody has it."""
+    place, name = metric
+    if place.endswith("nested"):
+        return name, f"{name.partition('/')[0]}/"
+    if name == names.ROLLOUT_ID or (place == "row" and name in usage):
+        return f"row/{name}", "row/"
+    if place == "usage" and name == names.REWARD:
+        return f"usage/{name}", "usage/"
+    return name, f"{place}/"
 
 
 def _free(name: str, prefix: str, taken: set[str]) -> str:
     """The name with as many prefixes as make it one that nobody has."""
     while name in taken:
         name = prefix + name
-    taken.add(name)
     return name
+
+
+def _without_twin(metric: Metric, raw: Mapping[Metric, pl.Series], final: Mapping[Metric, str]) -> pl.Series:
+    """The numbers of a metric, without those that say no more than the usage value of the same name."""
+    place, name = metric
+    twin = ("usage", name)
+    owned = final.get(twin) == name or (twin in final and name == names.ROLLOUT_ID)
+    if place != "row" or not owned:
+        return raw[metric]
+    return raw[metric].set((raw[metric] == raw[twin]).fill_null(value=False), None)

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.chunks import Gathered, empty_frame, shape_texts
+from pipeline.frames.chunks import Gathered, empty_frame
 from pipeline.frames.lazy import lazy_frame
-from pipeline.frames.metrics import in_first_seen_order, resolve_names, without_infinities
+from pipeline.frames.metrics import RAW, metric_of, with_final_names, without_infinities
 from pipeline.frames.scanning import Progress, gather
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
@@ -33,7 +33,7 @@ def scan_rollouts(
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String, the file), `_file` (UInt32, its
     number), `_line`, `_offset`, `_length` (Int64; lines from 1, bytes), `_agent`, `_server` (String), `_masked`
     (Boolean), `_flags` (UInt8, see `sources.rollouts`), `_unfinite` (UInt32, numbers left out of the row),
-    `_shape` (String, the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a metric
+    `_shape` (String, JSON of the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a metric
     (Int64, or Float64 where any value is not a 64-bit whole number; whole numbers beyond 2^53 are rounded there).
     A line that could not be used is a row whose `_problem` says why; its other values are null.
 
@@ -63,19 +63,16 @@ def opened_sources(sources: Iterable[Source | str | Path] | str | Path) -> tuple
 
 
 def _frame(gathered: Gathered, options: ReadOptions) -> pl.DataFrame:
-    blank = empty_frame(TEXTS).with_columns(
-        _masked=pl.lit(None, pl.Boolean), _flags=pl.lit(None, pl.UInt8), _shape=pl.lit(None, pl.UInt32)
+    blank = empty_frame((*TEXTS, "_shape")).with_columns(
+        _masked=pl.lit(None, pl.Boolean), _flags=pl.lit(None, pl.UInt8)
     )
     frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
     if options.assign_indices:
         frame = _with_indices(frame)
-    frame = frame.drop("_prompt", strict=False)
-    frame = without_infinities(frame)
-    measured = measured_rows(frame, options)
-    frame, final_name = resolve_names(frame, measured)
-    shapes = shape_texts(gathered.shapes, final_name)
-    frame = frame.with_columns(shapes.gather(frame["_shape"]).alias("_shape"))
-    return in_first_seen_order(frame, measured)
+    columns = [name for name in frame.columns if name.startswith(RAW)]
+    raw, unfinite = without_infinities({metric_of(name): frame[name] for name in columns}, len(frame))
+    rows = frame.drop(*columns, "_prompt", strict=False).with_columns(_unfinite=unfinite)
+    return with_final_names(rows, raw, measured_rows(rows, options)).frame
 
 
 def measured_rows(frame: pl.DataFrame, options: ReadOptions) -> pl.Series:

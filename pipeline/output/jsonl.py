@@ -10,10 +10,9 @@ from typing import IO
 import polars as pl
 
 from pipeline import names
-from pipeline.profile.expressions import column, metrics_of
-
-Info = tuple[list[str], list[str]]
-"""The metrics of a rollout's info: those of its usage, and the others, each in row order."""
+from pipeline.frames.metrics import shape_of
+from pipeline.profile.expressions import column
+from pipeline.sources.reading import Metric
 
 
 def key_text(name: str) -> str:
@@ -52,10 +51,14 @@ def agent_reference(agents: pl.Series) -> pl.Expr:
     return pl.concat_str(pl.lit(key_text(names.AGENT_REF)), text)
 
 
-def rollout_infos(measured: pl.DataFrame) -> pl.Series:
-    """The info of each rollout: identity, reward, usage numbers in usage order, other numbers in row order."""
-    metrics = metrics_of(measured.columns)
-    orders = {shape: info_order(shape, metrics) for shape in measured["_shape"].unique()}
+def rollout_infos(measured: pl.DataFrame, final: Mapping[Metric, str]) -> pl.Series:
+    """The info of each rollout: identity, reward, usage numbers in usage order, other numbers in row order.
+
+    Args:
+        measured: Rollouts with both indices, `_shape` and metrics.
+        final: The names of the metrics.
+    """
+    orders = {shape: info_order(shape, final) for shape in measured["_shape"].unique()}
     usual = _merged(orders.values())
     texts = measured.select(_info_text(usual))
     place = {metric: number for number, metric in enumerate(usual)}
@@ -71,12 +74,11 @@ def rollout_infos(measured: pl.DataFrame) -> pl.Series:
     return texts.to_series().scatter(changed["_row"], changed.to_series(1))
 
 
-def info_order(shape: str | None, metrics: Iterable[str]) -> list[str]:
+def info_order(shape: str | None, final: Mapping[Metric, str]) -> list[str]:
     """The metrics of a row's info in order: reward, usage numbers, other numbers."""
-    row, usage = json.loads(shape) if shape else ([], [])
-    known = set(metrics)
-    order = dict.fromkeys([names.REWARD, *usage, *row])
-    return [metric for metric in order if metric in known]
+    top, usage = shape_of(shape)
+    order = dict.fromkeys(final[metric] for metric in (*usage, *top) if metric in final)
+    return sorted(order, key=lambda name: name != names.REWARD)
 
 
 def agent_entries(agents: pl.DataFrame, repeats: pl.DataFrame) -> list[dict[str, object]]:

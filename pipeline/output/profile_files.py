@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.frames.lazy import collect, collect_all
-from pipeline.frames.metrics import in_first_seen_order
+from pipeline.frames.metrics import settled
 from pipeline.output.files import whole_files
 from pipeline.output.jsonl import (
     agent_entries,
@@ -27,6 +27,7 @@ from pipeline.profile.agents import profile_agents
 from pipeline.profile.repeats import profile_repeats
 from pipeline.profile.tasks import UNIT, profile_tasks
 from pipeline.sources.files import Source
+from pipeline.sources.reading import Metric
 
 BATCH_TASKS = 2_000
 
@@ -68,7 +69,7 @@ def write_profile(
         SourceError: A file cannot be written, or a source was changed meanwhile.
     """
     aligned = collect(frame)
-    ordered = in_first_seen_order(aligned, aligned["_measured"])
+    ordered, final = settled(aligned, aligned["_measured"])
     tasks, repeats = collect_all(
         [profile_tasks(ordered.lazy(), counts=counts).drop("rollout_infos"), profile_repeats(ordered.lazy())]
     )
@@ -77,7 +78,7 @@ def write_profile(
     shape = sample_of_rollout if rollouts_only else sample_of_input
     paths = _paths(Path(stem))
     with Samples(tasks, sources, shape) as samples, whole_files(*paths) as files:
-        _write_tasks(files[0], tasks, measured, samples)
+        _write_tasks(files[0], tasks, measured, final, samples)
         files[1].write(json_text(agent_entries(agents, repeats)))
         files[2].write(json_text(repeat_entries(repeats)))
     return Written(paths, agents, repeats, samples.nulls)
@@ -90,13 +91,15 @@ def _paths(stem: Path) -> tuple[Path, Path, Path]:
     return tasks, agents, repeats
 
 
-def _write_tasks(file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, samples: Samples) -> None:
+def _write_tasks(
+    file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, final: Mapping[Metric, str], samples: Samples
+) -> None:
     """Writes profile rows a batch at a time, so that their text is never all in memory."""
     fan_out = bool((tasks["_row_agent"] > 0).any()) or tasks[names.TASK].is_duplicated().any()
     first_rollout = 0
     for batch in tasks.iter_slices(BATCH_TASKS):
         rollouts = int(batch["num_rollouts"].sum())
-        infos = joined(rollout_infos(measured.slice(first_rollout, rollouts)), batch["num_rollouts"])
+        infos = joined(rollout_infos(measured.slice(first_rollout, rollouts), final), batch["num_rollouts"])
         first_rollout += rollouts
         heads = task_heads(batch, fan_out=fan_out)
         write_task_lines(file, heads, samples.texts(batch), task_tails(batch), infos)
