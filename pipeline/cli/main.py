@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from pipeline.cli.console import Console
 from pipeline.cli.peer import translated
@@ -21,7 +21,6 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     help="What did these rollouts teach us, and which tasks are worth more of them?",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -38,9 +37,12 @@ class Terminated(BaseException):
     """The process was asked to end."""
 
 
-@app.callback()
-def root() -> None:
+@app.callback(invoke_without_command=True)
+def root(context: typer.Context) -> None:
     """What did these rollouts teach us, and which tasks are worth more of them?"""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(int(Exit.USAGE))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -69,17 +71,19 @@ def _run(given: list[str]) -> int:
     try:
         with command.make_context("rollprof", translated(given)) as context:
             command.invoke(context)
-    except click.exceptions.Exit as done:
+    except typer.Exit as done:
         return done.exit_code
-    except click.exceptions.NoArgsIsHelpError as shown:
-        typer.echo(shown.format_message())
-        return int(Exit.USAGE)
-    except click.UsageError as error:
-        hint = f"See {error.ctx.command_path} --help." if error.ctx else "See rollprof --help."
-        raise UsageError(error.format_message(), hint=hint) from None
-    except click.Abort:
+    except typer.Abort:
         raise KeyboardInterrupt from None
+    except TyperException as error:
+        raise UsageError(_message(error), hint="See rollprof profile --help.") from None
     return int(Exit.DONE)
+
+
+def _message(error: TyperException) -> str:
+    """What the parser has to say, as one line."""
+    said = error.format_message() if hasattr(error, "format_message") else str(error)
+    return " ".join(said.split())
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

@@ -32,7 +32,7 @@ def scan_inputs(
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String), `_file` (UInt32), `_line`,
     `_offset`, `_length` (Int64), `_agent`, `_server` (String), `_problem` (String), `_torn` (Boolean). The text
     of a row is not kept; it is fetched by its position when it is written. A row that is byte for byte in
-    several files is kept once, from the first of them.
+    several files is kept once, from the first of them; one that is twice in a file is kept twice.
 
     Args:
         sources: Files, as paths or as `find_run` gives them.
@@ -68,5 +68,7 @@ def _frame(gathered: Gathered, sources: int) -> pl.DataFrame:
     frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
     if sources == 1:
         return frame.drop("_digest", strict=False)
-    first_file = pl.col("_file").min().over(*names.KEY, "_digest")
-    return frame.filter(pl.col("_problem").is_not_null() | (pl.col("_file") == first_file)).drop("_digest")
+    same = (*names.KEY, "_digest")
+    copies = pl.len().over(*same, "_file")
+    kept = pl.col("_file").sort_by(-copies.cast(pl.Int64), "_file").first().over(*same)
+    return frame.filter(pl.col("_problem").is_not_null() | (pl.col("_file") == kept)).drop("_digest")

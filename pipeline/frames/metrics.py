@@ -111,7 +111,8 @@ def settled(frame: pl.DataFrame, measured: pl.Series) -> Settled:
     for text in frame["_shape"].unique(maintain_order=True):
         for metric in (metric for part in shape_of(text) for metric in part):
             kept = raw_column(metric)
-            raw.setdefault(metric, frame[kept if kept in frame.columns else metric[1]])
+            column = kept if kept in frame.columns else metric[1]
+            raw.setdefault(metric, frame[column].alias(kept))  # a series whose name is a pattern misbehaves
     found = with_final_names(
         rows,
         {metric: numbers for metric, numbers in raw.items() if numbers.filter(measured).is_not_null().any()},

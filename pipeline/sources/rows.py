@@ -60,6 +60,8 @@ def parse(line: memoryview) -> Any:
     """
     try:
         row = _parsed(line)
+        if type(row) is dict:  # the standard parser read it, which lets surrogates in UTF-8 pass
+            str(line, "utf-8")
     except RecursionError:
         raise BadLineError("is nested deeper than the parser allows") from None
     except UnicodeDecodeError as error:

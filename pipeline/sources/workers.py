@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
@@ -68,8 +69,11 @@ class Pool:
         self._early: dict[int, Any] = {}
         self._given = 0
         self._processes = [self._start() for _ in range(workers)]
-        for process in self._processes:
-            threading.Thread(target=self._attend, args=(process,), daemon=True).start()
+        self._threads = [
+            threading.Thread(target=self._attend, args=(process,), daemon=True) for process in self._processes
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -77,8 +81,10 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         for process in self._processes:
             process.kill()
-        for process in self._processes:
+            self._todo.put(None)
+        for process, thread in zip(self._processes, self._threads, strict=True):
             process.wait()
+            thread.join()
 
     def submit(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
         """Starts the work on each job at once; the results come in the order of the jobs.
@@ -108,11 +114,9 @@ class Pool:
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:
         """Feeds one worker as long as there is something to do; says what ended it if it ends before."""
-        inbox, outbox = process.stdin, process.stdout
-        if inbox is None or outbox is None:
-            return
         number = -1
         try:
+            inbox, outbox = _pipes(process)
             _send(inbox, [str(Path(__file__).parents[2]), *sys.path])
             while (given := self._todo.get()) is not None:
                 number = given[0]
@@ -120,6 +124,18 @@ class Pool:
                 self._done.put((number, pickle.load(outbox)))
         except (OSError, EOFError, pickle.UnpicklingError):
             self._done.put((number, _lost(process)))
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+            self._done.put((number, WorkerError(f"a job cannot be handed to a worker: {error}")))
+        finally:
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    pipe.close() if pipe else None
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None:
+        raise EOFError("no pipes")
+    return process.stdin, process.stdout
 
 
 def _send(pipe: IO[bytes], thing: object) -> None:
