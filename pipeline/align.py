@@ -20,7 +20,7 @@ class Aligned(NamedTuple):
     Attributes:
         frame: One row a planned rollout, sorted by key: both indices; `_finished`, `_masked`, `_measured`
             (Boolean); `_agent` (String, the label shown), `_agent_order` (UInt32, agents by name), `_row_agent`
-            (UInt32, 0 unless any task is one of several agents); the rollout's `_source`, `_line`, `_offset`,
+            (UInt32, 0 unless any task is one of several agents, else the order + 1); the rollout's `_source`, `_line`, `_offset`,
             `_length`, `_flags`, `_unfinite`, `_shape`; the input row's place as `_input_source`, `_input_line`,
             `_input_offset`, `_input_length`; then a column a metric, null where there is no number.
         problems: One row a fault: `_kind` (malformed, torn, duplicate_inputs, duplicate_rollouts, extra_rollouts,
@@ -115,37 +115,47 @@ def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _with_agents(joined: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
-    """Adds which agent each planned rollout belongs to, and which rollouts are measured."""
-    named = pl.when(pl.col("_server").is_null()).then(pl.coalesce("_agent", "_rollout_agent")).otherwise("_agent")
+    """Adds which agent each planned rollout belongs to, and which rollouts are measured.
+
+    A row with neither server nor agent takes its rollout's agent, else the run's only one.
+    """
+    neither = pl.col("_server").is_null() & pl.col("_agent").is_null()
     measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
-    owned = joined.with_columns(_agent=named, _measured=measured).drop("_rollout_agent")
-    known = pl.col("_agent").drop_nulls().unique()
-    only = pl.when(known.len() == 1).then(known.first())
-    missing = pl.col("_agent").is_null() & pl.col("_server").is_null()
-    owned = owned.with_columns(_agent=pl.when(missing).then(only).otherwise("_agent"))
-    labelled = owned.join(_labels(owned), on=("_server", "_agent"), how="left", nulls_equal=True, maintain_order="left")
+    named = joined.with_columns(
+        _agent=pl.when(neither).then("_rollout_agent").otherwise("_agent"), _measured=measured
+    ).drop("_rollout_agent")
+    grouped = named.with_columns(_group=pl.coalesce("_server", "_agent"))
+    only = {column: _only(column) for column in ("_group", "_agent")}
+    nowhere = pl.col("_group").is_null() & only["_group"].is_not_null()
+    owned = grouped.with_columns(pl.when(nowhere).then(only[column]).otherwise(column).alias(column) for column in only)
     return (
-        labelled.drop("_server", "_agent")
+        owned.join(_labels(owned), on="_group", how="left", nulls_equal=True, maintain_order="left")
+        .drop("_server", "_agent", "_group")
         .rename({"_label": "_agent"})
-        .with_columns(_row_agent=pl.when(_any_fan_out()).then("_agent_order").otherwise(0))
+        .with_columns(_row_agent=pl.when(_any_fan_out()).then(pl.col("_agent_order") + 1).otherwise(0))
     )
 
 
-def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
-    """Environment server and agent → the label shown and its place among the agents.
+def _only(column: str) -> pl.Expr:
+    """The value that every row with a value has; null where there are several or none."""
+    known = pl.col(column).drop_nulls().unique()
+    return pl.when(known.len() == 1).then(known.first())
 
-    The group is the server if there is one, else the agent; the label is the agent's name unless it is served by
-    several groups or its group serves several agents.
+
+def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
+    """Group (the server if there is one, else the agent) → the label shown and its place among the agents.
+
+    The label is the agent's name, unless it is in several groups or is not the only one of its group.
     """
     alone = (pl.col("_group").n_unique().over("_agent") == 1) & (pl.col("_agent").n_unique().over("_group") == 1)
     return (
-        owned.select("_server", "_agent")
+        owned.select("_group", "_agent")
         .unique()
-        .with_columns(_group=pl.coalesce("_server", "_agent"))
-        .with_columns(_label=pl.when(alone).then(pl.coalesce("_agent", "_group")).otherwise("_group"))
+        .with_columns(_label=pl.when(alone & pl.col("_agent").is_not_null()).then("_agent").otherwise("_group"))
+        .group_by("_group")
+        .agg(pl.col("_label").first())
         .sort("_label", "_group", nulls_last=True)
-        .with_columns(_agent_order=pl.struct("_label", "_group").rle_id())
-        .drop("_group")
+        .with_columns(_agent_order=pl.col("_group").rle_id())
     )
 
 

@@ -95,7 +95,7 @@ def _write_tasks(
     file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, final: Mapping[Metric, str], samples: Samples
 ) -> None:
     """Writes profile rows a batch at a time, so that their text is never all in memory."""
-    fan_out = bool((tasks["_row_agent"] > 0).any()) or tasks[names.TASK].is_duplicated().any()
+    fan_out = bool((tasks["_row_agent"] > 0).any())
     first_rollout = 0
     for batch in tasks.iter_slices(BATCH_TASKS):
         rollouts = int(batch["num_rollouts"].sum())

@@ -24,7 +24,7 @@ def profile_agents(frame: pl.LazyFrame, repeats: pl.LazyFrame, *, counts: bool =
         repeats: As `profile_repeats` gives them.
         counts: Whether `count/METRIC` (how many rollouts have the number) follows the statistics.
     """
-    measured = frame.filter("_measured").sort(AGENT, maintain_order=True)
+    measured = frame.filter(pl.col("_measured")).sort(AGENT, maintain_order=True)
     return (
         _coverage(frame)
         .join(five_statistics(measured, AGENT, counts=counts), on=AGENT, how="left", maintain_order="left")
@@ -43,7 +43,7 @@ def _coverage(frame: pl.LazyFrame) -> pl.LazyFrame:
     """What each agent with finished rollouts has measured, and what masks left out."""
     masked_out = pl.col("_finished") & ~pl.col("_measured")
     tasks = (
-        frame.filter("_finished")
+        frame.filter(pl.col("_finished"))
         .group_by(*AGENT, names.TASK)
         .agg(pl.col("_agent").first(), _measured=pl.col("_measured").sum(), _masked=masked_out.sum())
     )

@@ -20,7 +20,7 @@ def profile_repeats(frame: pl.LazyFrame) -> pl.LazyFrame:
     Args:
         frame: As `align` gives it.
     """
-    measured = frame.filter("_measured").sort(*REPEAT, names.TASK)
+    measured = frame.filter(pl.col("_measured")).sort(*REPEAT, names.TASK)
     tasks = measured.group_by("_agent_order").agg(
         _tasks=pl.col(names.TASK).n_unique().cast(pl.Int64), _repeats=pl.col(names.ROLLOUT).n_unique()
     )

@@ -23,7 +23,7 @@ def profile_tasks(frame: pl.LazyFrame, *, counts: bool = False) -> pl.LazyFrame:
         frame: As `align` gives it: sorted by task and rollout.
         counts: Whether `count/METRIC` (how many rollouts have the number) follows the statistics.
     """
-    measured = frame.filter("_measured").sort(UNIT, maintain_order=True)
+    measured = frame.filter(pl.col("_measured")).sort(UNIT, maintain_order=True)
     figures = five_statistics(measured, UNIT, counts=counts)
     expected = (
         frame.filter(~pl.col("_finished") | pl.col("_measured"))
