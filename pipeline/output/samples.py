@@ -24,7 +24,7 @@ PLACE = ("_input_source", "_input_line", "_input_offset", "_input_length")
 
 
 def sample_of_input(line: bytes, keys: tuple[str, ...]) -> bytes:
-    """The sample that an input row with these keys gives: the row without its two indices."""
+    """The sample that an input row gives: the row without its two indices; `keys` are all of its keys, if known."""
     return without_indices(line, once=all(keys.count(key) == 1 for key in names.KEY))
 
 
@@ -81,7 +81,7 @@ class Samples:
             row = {}
         if len(text) != length or not row or self._task_of(row) not in {task, None}:
             raise _changed(f"{source}:{line}")
-        sample, nulls = with_nulls(self._shape(text, tuple(row)))
+        sample, nulls = with_nulls(self._shape(text, rows.every_key(row)))
         self.nulls += nulls
         return sample
 

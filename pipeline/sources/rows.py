@@ -93,6 +93,11 @@ def last(row: Any, key: str) -> Any:
     return None
 
 
+def every_key(row: Any) -> tuple[str, ...]:
+    """The keys of an object, repeated ones too; none where the parser has kept only one of each."""
+    return () if type(row) is dict else tuple(row)
+
+
 class Last:
     """Looks up the last member with a key in object after object; quick where their keys are alike.
 
