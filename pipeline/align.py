@@ -20,9 +20,9 @@ class Aligned(NamedTuple):
     Attributes:
         frame: One row a planned rollout, sorted by key: both indices; `_finished`, `_masked`, `_measured`
             (Boolean); `_agent` (String, the label shown), `_agent_order` (UInt32, agents by name), `_row_agent`
-            (UInt32, 0 unless any task is one of several agents, else the order + 1); the rollout's `_source`, `_line`, `_offset`,
-            `_length`, `_flags`, `_unfinite`, `_shape`; the input row's place as `_input_source`, `_input_line`,
-            `_input_offset`, `_input_length`; then a column a metric, null where there is no number.
+            (UInt32, 0 unless any task is one of several agents, else the order + 1); the rollout's `_source`,
+            `_line`, `_offset`, `_length`, `_flags`, `_unfinite`, `_shape`; the input row's place as `_input_source`,
+            `_input_line`, `_input_offset`, `_input_length`; then a column a metric, null where there is no number.
         problems: One row a fault: `_kind` (malformed, torn, duplicate_inputs, duplicate_rollouts, extra_rollouts,
             missing_rollouts), `_role` (inputs, rollouts), `_source`, `_line`, both indices, `_problem`.
         completion: How much of what was planned is there.

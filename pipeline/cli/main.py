@@ -39,7 +39,7 @@ class Terminated(BaseException):
 
 @app.callback(invoke_without_command=True)
 def root(context: typer.Context) -> None:
-    """What did these rollouts teach us, and which tasks are worth more of them?"""
+    """Prints the help where no command is named."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(int(Exit.USAGE))

@@ -28,7 +28,7 @@ def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
             return kept[0]
 
     def batches(
-        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         found = frame().lazy()
         if predicate is not None:

@@ -149,7 +149,7 @@ def _final_names(counted: Iterable[Metric], others: Iterable[Metric]) -> dict[Me
     final = {
         (place, name): name
         for place, name in first
-        if name != names.ROLLOUT_ID and (place == "row" and name not in usage or place == "usage" and name in usage)
+        if name != names.ROLLOUT_ID and ((place == "row" and name not in usage) or (place == "usage" and name in usage))
     }
     taken = set(final.values())
     for group, order in ((first, ("usage", *MADE)), (rest, ("row", "usage", *MADE))):

@@ -33,8 +33,8 @@ def scan_rollouts(
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String, the file), `_file` (UInt32, its
     number), `_line`, `_offset`, `_length` (Int64; lines from 1, bytes), `_agent`, `_server` (String), `_masked`
     (Boolean), `_flags` (UInt8, see `sources.rollouts`), `_unfinite` (UInt32, numbers left out of the row),
-    `_shape` (String, JSON of the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a metric
-    (Int64, or Float64 where any value is not a 64-bit whole number; whole numbers beyond 2^53 are rounded there).
+    `_shape` (String, JSON of the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a
+    metric (Int64, or Float64 where any value is not a 64-bit whole number; those beyond 2^53 are rounded there).
     A line that could not be used is a row whose `_problem` says why; its other values are null.
 
     Args:

@@ -28,7 +28,7 @@ def sample_of_input(line: bytes, keys: tuple[str, ...]) -> bytes:
     return without_indices(line, once=all(keys.count(key) == 1 for key in names.KEY))
 
 
-def sample_of_rollout(line: bytes, keys: tuple[str, ...]) -> bytes:
+def sample_of_rollout(line: bytes, _keys: tuple[str, ...]) -> bytes:
     """The sample that a rollout gives where there are no inputs: what it was asked, and of whom."""
     return only_members(line, FROM_ROLLOUT)
 

@@ -11,6 +11,7 @@ from pipeline.options import ProfileOptions
 from pipeline.profile.expressions import metrics_of
 
 EVERY_ROLLOUT_UP_TO = 50
+PLAIN_BELOW = 1000
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
 
@@ -92,5 +93,5 @@ def _cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+        return f"{value:,.4g}" if abs(value) < PLAIN_BELOW else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

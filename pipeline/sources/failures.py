@@ -19,6 +19,7 @@ class Failures(Builder):
     labels = ("_failure_class",)
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
+        """Adds the row on a line."""
         row = rows.parse(view)
         keys, values = tuple(row), tuple(row.values())
         task, rollout, reason = last_places(keys, (*names.KEY, names.FAILURE_CLASS))

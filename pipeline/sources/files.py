@@ -18,6 +18,7 @@ from pipeline.sources import rows
 from pipeline.sources.lines import Segment, compression_of, lines_of, unreadable
 
 SEGMENT_BYTES = 16 << 20
+FILES_IN_A_JOB = 1000
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def segments(sources: Sequence[Source], *, segment_bytes: int = SEGMENT_BYTES) -
             stop = min(start + segment_bytes, size)
             batch.append(Segment(number, str(source.path), "", start, stop, size))
             room -= stop - start
-            if room <= 0 or len(batch) >= 1000:
+            if room <= 0 or len(batch) >= FILES_IN_A_JOB:
                 yield tuple(batch)
                 batch, room = [], segment_bytes
     if batch:
@@ -239,7 +240,7 @@ def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
         if os.path.lexists(path):
             yield path
             continue
-        matches = sorted(glob.glob(str(name), recursive=True))
+        matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - it takes absolute patterns
         if not matches:
             raise SourceError("no such file, and nothing matches it as a pattern", where=str(name))
         yield from map(Path, matches)

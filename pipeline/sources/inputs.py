@@ -38,6 +38,7 @@ class Inputs(Builder):
         self.places: dict[tuple[str, ...], tuple[int, ...]] = {}
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
+        """Adds the row on a line."""
         row = rows.parse(view)
         keys, values = tuple(row), tuple(row.values())
         places = self.places.get(keys)

@@ -137,7 +137,7 @@ def _first_line(file: IO[bytes], segment: Segment, view: memoryview) -> tuple[in
         end = 0
         while end < len(BYTE_ORDER_MARK) and (got := _read(file, view[end:], segment, end)):
             end += got
-        return 0, len(BYTE_ORDER_MARK) if view[:3] == BYTE_ORDER_MARK and end >= 3 else 0, end
+        return 0, len(BYTE_ORDER_MARK) if view[:3] == BYTE_ORDER_MARK and end >= len(BYTE_ORDER_MARK) else 0, end
     base = segment.start - 1
     file.seek(base)
     while True:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import struct
 from collections.abc import Iterator
-from struct import Struct
-from struct import error as StructError
 from typing import NamedTuple
 
 from pipeline.sources import rows
@@ -91,7 +90,7 @@ class Builder:
     def __init__(self) -> None:
         self.cells = bytearray()
         self.texts: dict[tuple[str | None, ...], int] = {}
-        self.pack = Struct(f"={len(self.columns)}q").pack
+        self.pack = struct.Struct(f"={len(self.columns)}q").pack
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line.
@@ -150,10 +149,10 @@ def read(job: Job, builder: Builder) -> Chunk:
                 read += len(view) + terminated
                 try:
                     add(source, line, offset, view)
-                except (rows.BadLineError, StructError) as error:
+                except (rows.BadLineError, struct.error) as error:
                     if bytes(view).strip(rows.SPACE):
                         torn = not terminated and not _complete(view)
-                        reason = TORN if torn else TOO_LARGE if isinstance(error, StructError) else str(error)
+                        reason = TORN if torn else TOO_LARGE if isinstance(error, struct.error) else str(error)
                         bad.append(BadLine(source, line, offset, len(view), reason, torn))
             lines.append(line)
     return builder.chunk(lines, bad, read)

@@ -80,6 +80,7 @@ class Rollouts(Builder):
         self.height = 0
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
+        """Adds the row on a line."""
         row = rows.parse(view)
         keys: tuple[rows.Key, ...] = tuple(row)
         values = tuple(row.values())
@@ -127,6 +128,7 @@ class Rollouts(Builder):
         return 0 if self.prompts and plan.unnumbered else index(values, place, field)
 
     def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
+        """What was added, as columns."""
         return super().chunk(lines, bad, read)._replace(metrics=self._metrics(), shapes=list(self.shapes))
 
     def _usage(self, response: object, flags: int) -> tuple[int, _Plan, tuple[Any, ...]]:
@@ -223,7 +225,7 @@ class _Shape(NamedTuple):
 
 
 def _with_nested_usage(of: rows.Fields, paths: tuple[tuple[str, ...], ...]) -> rows.Fields:
-    """Usage fields, and behind each object that a path leads into the numbers in it, keyed by `usage` and their path."""
+    """Usage fields, and behind each object that a path leads into its numbers, keyed by `usage` and their path."""
     objects = {(key,) for key, value in zip(*of, strict=True) if isinstance(key, str) and type(value) in rows.OBJECTS}
     wanted = objects if any(len(path) == 1 for path in paths) else {path[1:] for path in paths}
     keys, values = rows.with_nested(of, wanted)

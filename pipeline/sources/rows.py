@@ -109,6 +109,7 @@ class Last:
         self._times: dict[tuple[str, ...], int] = {}
 
     def __call__(self, row: Any) -> Any:
+        """The value of the last member, None where there is none."""
         keys = tuple(row)
         times = self._times.get(keys)
         if times is None:
@@ -246,7 +247,7 @@ def take(places: Iterable[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     if len(wanted) > 1:
         return itemgetter(*wanted)
     if not wanted:
-        return lambda values: ()
+        return lambda _values: ()
     only = wanted[0]
     return lambda values: (values[only],)
 

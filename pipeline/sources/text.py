@@ -94,7 +94,7 @@ def plain_no_numbers(text: bytes) -> bytes:
         found = match[0]
         if found.startswith(b'"'):
             return found
-        if b"n" == found.lstrip(b"+-")[:1].lower():
+        if found.lstrip(b"+-")[:1].lower() == b"n":
             return b"NaN"
         return b"-Infinity" if found.startswith(b"-") else b"Infinity"
 

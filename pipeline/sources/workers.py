@@ -18,7 +18,12 @@ from pipeline.errors import RollprofError, WorkerError
 J = TypeVar("J")
 R = TypeVar("R")
 
-START = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from pipeline.sources.workers import serve; serve()"
+START = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from pipeline.sources.workers import serve
+serve()
+"""
 
 
 def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iterator[R]:
