@@ -1,1 +1,76 @@
-"""Profiles of reinforcement-learning rollouts."""
+"""Profiles of reinforcement-learning rollouts: LazyFrames in, LazyFrames out.
+
+The names below are loaded when they are first used, so that a worker process that imports `pipeline.sources` loads
+neither Polars nor NumPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.align import Aligned, align
+    from pipeline.completion import Completion, accounting
+    from pipeline.errors import RollprofError
+    from pipeline.frames.failures import scan_failures
+    from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
+    from pipeline.frames.rollouts import scan_rollouts
+    from pipeline.options import ProfileOptions, ReadOptions
+    from pipeline.output.profile_files import Written, write_profile
+    from pipeline.profile.agents import profile_agents
+    from pipeline.profile.repeats import profile_repeats
+    from pipeline.profile.tasks import profile_tasks
+    from pipeline.sources.files import RunFiles, find_run
+
+__all__ = [
+    "Aligned",
+    "Completion",
+    "ProfileOptions",
+    "ReadOptions",
+    "RollprofError",
+    "RunFiles",
+    "Written",
+    "accounting",
+    "align",
+    "find_run",
+    "inputs_of_rollouts",
+    "profile_agents",
+    "profile_repeats",
+    "profile_tasks",
+    "scan_failures",
+    "scan_inputs",
+    "scan_rollouts",
+    "write_profile",
+]
+
+HOMES = {
+    "Aligned": "pipeline.align",
+    "Completion": "pipeline.completion",
+    "ProfileOptions": "pipeline.options",
+    "ReadOptions": "pipeline.options",
+    "RollprofError": "pipeline.errors",
+    "RunFiles": "pipeline.sources.files",
+    "Written": "pipeline.output.profile_files",
+    "accounting": "pipeline.completion",
+    "align": "pipeline.align",
+    "find_run": "pipeline.sources.files",
+    "inputs_of_rollouts": "pipeline.frames.inputs",
+    "profile_agents": "pipeline.profile.agents",
+    "profile_repeats": "pipeline.profile.repeats",
+    "profile_tasks": "pipeline.profile.tasks",
+    "scan_failures": "pipeline.frames.failures",
+    "scan_inputs": "pipeline.frames.inputs",
+    "scan_rollouts": "pipeline.frames.rollouts",
+    "write_profile": "pipeline.output.profile_files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in HOMES:
+        return getattr(import_module(HOMES[name]), name)
+    raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

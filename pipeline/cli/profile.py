@@ -252,7 +252,8 @@ def _tell(
     if text := agents_text(written.agents, frame):
         console.result(f"\n{text}")
     console.result("\nWritten\n" + "\n".join(f"  {path}" for path in written.paths))
-    console.result(f"\nNext: the hardest tasks\n  {_next_command(written.paths[0])}")
+    if "mean/reward" in written.agents.columns:
+        console.result(f"\nNext: the hardest tasks\n  {_next_command(written.paths[0])}")
     for notice in warnings:
         first = f" (first: {notice.places[0]})" if notice.places else ""
         console.warn(f"{notice.message}{first}")
@@ -290,11 +291,12 @@ def _agent_objects(written: Written) -> list[dict[str, Any]]:
 
 
 def _next_command(tasks: Path) -> str:
-    query = (
-        f"import polars as pl; print(pl.read_ndjson({str(tasks)!r}, infer_schema_length=None)"
-        ".select('_ng_task_index', 'num_rollouts', '^(mean|std)/reward$').sort('^mean/reward$'))"
-    )
-    return shlex.join([sys.executable, "-c", query])
+    """A command that shows the hardest tasks of a profile."""
+    figures = "select('_ng_task_index', 'num_rollouts', 'mean/reward').sort('mean/reward').collect()"
+    query = f"import polars as pl; print(pl.scan_ndjson({str(tasks)!r}).{figures})"
+    program = os.path.relpath(sys.executable)
+    plain = not set(query) & set('"$`\\!\n')
+    return f'{program} -c "{query}"' if plain else shlex.join([program, "-c", query])
 
 
 def _check_gate(completion: dict[str, Any], options: ProfileOptions) -> None:
