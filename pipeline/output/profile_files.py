@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -30,6 +31,8 @@ from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
 
 BATCH_TASKS = 2_000
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Written(NamedTuple):
@@ -94,12 +97,31 @@ def _paths(stem: Path) -> tuple[Path, Path, Path]:
 def _write_tasks(
     file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, final: Mapping[Metric, str], samples: Samples
 ) -> None:
-    """Writes profile rows a batch at a time, so that their text is never all in memory."""
+    """Writes profile rows a batch at a time, so that their text is never all in memory.
+
+    While Polars puts the text of one batch together, the samples of the next are fetched.
+    """
     fan_out = bool((tasks["_row_agent"] > 0).any())
+
+    def fetched(batch: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+        return batch, samples.texts(batch)
+
     first_rollout = 0
-    for batch in tasks.iter_slices(BATCH_TASKS):
-        rollouts = int(batch["num_rollouts"].sum())
-        infos = joined(rollout_infos(measured.slice(first_rollout, rollouts), final), batch["num_rollouts"])
-        first_rollout += rollouts
-        heads = task_heads(batch, fan_out=fan_out)
-        write_task_lines(file, heads, samples.texts(batch), task_tails(batch), infos)
+    with ThreadPoolExecutor(1) as ahead:
+        for batch, texts in _one_ahead(ahead, fetched, tasks.iter_slices(BATCH_TASKS)):
+            rollouts = int(batch["num_rollouts"].sum())
+            infos = joined(rollout_infos(measured.slice(first_rollout, rollouts), final), batch["num_rollouts"])
+            first_rollout += rollouts
+            write_task_lines(file, task_heads(batch, fan_out=fan_out), texts, task_tails(batch), infos)
+
+
+def _one_ahead(pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The results of `work` on each item, where the next is worked on while one is used."""
+    coming: Future[R] | None = None
+    for item in items:
+        started = pool.submit(work, item)
+        if coming is not None:
+            yield coming.result()
+        coming = started
+    if coming is not None:
+        yield coming.result()
