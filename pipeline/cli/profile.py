@@ -74,7 +74,9 @@ def profile(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="STEM of the outputs; needed with several rollouts files.")
     ] = None,
-    output_dir: Annotated[Path | None, typer.Option(help="Folder for the outputs; else beside the rollouts.")] = None,
+    output_dir: Annotated[
+        Path | None, typer.Option(help="Folder for the outputs, made if need be; else beside the rollouts.")
+    ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", "--allow-partial-rollouts", help="Allow planned rollouts that are not there.")
     ] = False,
@@ -153,7 +155,7 @@ def _looked_up(
 
     files = find_run(run, rollouts=rollouts, inputs=inputs, inputs_wanted=not options.rollouts_only)
     stem = output_stem(tuple(source.path for source in files.rollouts), stem=output, folder=output_dir)
-    check_folder(stem)
+    check_folder(stem, to_be_made=output_dir is not None)
     return files, stem
 
 

@@ -59,13 +59,19 @@ def _check_place(target: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
-def check_folder(path: Path) -> None:
+def check_folder(path: Path, *, to_be_made: bool = False) -> None:
     """Finds out before the work whether files can be made beside a path.
+
+    Args:
+        path: What the files are named after.
+        to_be_made: Whether a folder that does not exist will be made when there is something to write.
 
     Raises:
         SourceError: The folder does not exist or is not writable.
     """
     folder = path.parent
+    while to_be_made and not folder.exists():
+        folder = folder.parent
     if not folder.is_dir():
         raise SourceError("no such folder", where=str(folder), hint="Make it first, or choose another with -o.")
     if path.is_dir():
@@ -74,6 +80,18 @@ def check_folder(path: Path) -> None:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise SourceError("cannot write into this folder", where=str(folder), hint="Choose another with --output-dir.")
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder for outputs, and those above it, where they do not exist.
+
+    Raises:
+        SourceError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def unwritable(path: Path, error: OSError) -> SourceError:

@@ -12,7 +12,7 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.lazy import collect, collect_all
 from pipeline.frames.metrics import settled
-from pipeline.output.files import whole_files
+from pipeline.output.files import make_folder, whole_files
 from pipeline.output.jsonl import (
     agent_entries,
     joined,
@@ -80,6 +80,7 @@ def write_profile(
     measured = ordered.filter("_measured").sort(*UNIT, names.ROLLOUT)
     shape = sample_of_rollout if rollouts_only else sample_of_input
     paths = _paths(Path(stem))
+    make_folder(paths[0].parent)
     with Samples(tasks, sources, shape) as samples, whole_files(*paths) as files:
         _write_tasks(files[0], tasks, measured, final, samples)
         files[1].write(json_text(agent_entries(agents, repeats)))

@@ -1,0 +1,74 @@
+"""What the READMEs say is so: their commands run, and give what is shown."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command import run_command
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+SAMPLES = (ROOT / "sample_data/README.md").read_text()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with the sample data, as the commands find it."""
+    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    return tmp_path
+
+
+def blocks(text: str, language: str) -> list[str]:
+    parts = text.split("```")[1::2]
+    return [part.removeprefix(f"{language}\n") for part in parts if part.startswith(f"{language}\n")]
+
+
+def test_the_python_example_runs(checkout: Path) -> None:
+    (example,) = blocks(README, "python")
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=checkout,
+        env={"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (checkout / "out_run_reward_profiling.jsonl").stat().st_size > 0
+
+
+def test_the_shown_summary_is_what_is_printed(checkout: Path) -> None:
+    (shown,) = [block for block in blocks(README, "") if block.startswith("$ ")]
+    command, *lines = shown.rstrip().removesuffix("…").rstrip().split("\n")
+    done = run_command(command.split()[2:], checkout)
+    assert done.exit_code == 0
+    assert done.stdout.split("\n")[: len(lines)] == lines
+
+
+@pytest.mark.parametrize("command", re.findall(r"\.venv/bin/rollprof (profile sample_data[^`\n#]*)", SAMPLES))
+def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m rollprof {command}'],
+        cwd=checkout,
+        env={"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_option_is_in_the_help(tmp_path: Path) -> None:
+    helped = run_command(["profile", "--help"], tmp_path).stdout
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
+        assert option in helped
+
+
+def test_every_make_target_is_there() -> None:
+    targets = set(re.findall(r"`?make ([a-z]+)", README))
+    made = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert targets <= made
