@@ -111,10 +111,14 @@ def json_text(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def write_task_lines(file: IO[bytes], heads: pl.Series, samples: pl.Series, tails: pl.Series, infos: pl.Series) -> None:
-    """Writes profile rows, put together from their parts, each on a line of its own."""
-    whole = pl.select(pl.concat_str(heads, samples, tails, infos, pl.lit("]}")))
-    whole.write_csv(file, include_header=False, quote_style="never")
+def task_lines(heads: pl.Series, samples: pl.Series, tails: pl.Series, infos: pl.Series) -> pl.DataFrame:
+    """Profile rows put together from their parts, as one column of text."""
+    return pl.select(pl.concat_str(heads, samples, tails, infos, pl.lit("]}")))
+
+
+def write_lines(file: IO[bytes], lines: pl.DataFrame) -> None:
+    """Writes one column of text, a row a line."""
+    lines.write_csv(file, include_header=False, quote_style="never")
 
 
 def joined(texts: pl.Series, counts: Sequence[int] | pl.Series) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -20,8 +21,9 @@ from pipeline.output.jsonl import (
     repeat_entries,
     rollout_infos,
     task_heads,
+    task_lines,
     task_tails,
-    write_task_lines,
+    write_lines,
 )
 from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout
 from pipeline.profile.agents import profile_agents
@@ -30,7 +32,8 @@ from pipeline.profile.tasks import UNIT, profile_tasks
 from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
 
-BATCH_TASKS = 2_000
+BATCH_TASKS = 1_000
+THREADS = 2
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -98,31 +101,28 @@ def _paths(stem: Path) -> tuple[Path, Path, Path]:
 def _write_tasks(
     file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, final: Mapping[Metric, str], samples: Samples
 ) -> None:
-    """Writes profile rows a batch at a time, so that their text is never all in memory.
-
-    While Polars puts the text of one batch together, the samples of the next are fetched.
-    """
+    """Writes profile rows a batch at a time, so that their text is never all in memory."""
     fan_out = bool((tasks["_row_agent"] > 0).any())
+    last_rollouts = tasks["num_rollouts"].cum_sum()
 
-    def fetched(batch: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-        return batch, samples.texts(batch)
+    def text(first: int) -> pl.DataFrame:
+        batch = tasks.slice(first, BATCH_TASKS)
+        begin = int(last_rollouts[first - 1]) if first else 0
+        rollouts = measured.slice(begin, int(last_rollouts[first + len(batch) - 1]) - begin)
+        infos = joined(rollout_infos(rollouts, final), batch["num_rollouts"])
+        return task_lines(task_heads(batch, fan_out=fan_out), samples.texts(batch), task_tails(batch), infos)
 
-    first_rollout = 0
-    with ThreadPoolExecutor(1) as ahead:
-        for batch, texts in _one_ahead(ahead, fetched, tasks.iter_slices(BATCH_TASKS)):
-            rollouts = int(batch["num_rollouts"].sum())
-            infos = joined(rollout_infos(measured.slice(first_rollout, rollouts), final), batch["num_rollouts"])
-            first_rollout += rollouts
-            write_task_lines(file, task_heads(batch, fan_out=fan_out), texts, task_tails(batch), infos)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for lines in _ahead(pool, text, range(0, len(tasks), BATCH_TASKS)):
+            write_lines(file, lines)
 
 
-def _one_ahead(pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The results of `work` on each item, where the next is worked on while one is used."""
-    coming: Future[R] | None = None
+def _ahead(pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The results of `work` on each item in order, where a few are worked on ahead."""
+    coming: deque[Future[R]] = deque()
     for item in items:
-        started = pool.submit(work, item)
-        if coming is not None:
-            yield coming.result()
-        coming = started
-    if coming is not None:
-        yield coming.result()
+        coming.append(pool.submit(work, item))
+        if len(coming) > THREADS:
+            yield coming.popleft().result()
+    while coming:
+        yield coming.popleft().result()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, NamedTuple, Self
 
 import polars as pl
 
@@ -34,7 +35,7 @@ def sample_of_rollout(line: bytes, _keys: tuple[str, ...]) -> bytes:
 
 
 class Samples:
-    """Opens sources as samples are asked for; what cannot be sought is gone through once more.
+    """Fetches samples by their places; may be asked by several threads.
 
     Attributes:
         nulls: How many NaN and Infinity became null so far.
@@ -45,14 +46,25 @@ class Samples:
     ) -> None:
         self.nulls = 0
         self._shape = shape
-        self._known = {str(source.path): source for source in sources}
+        self._before = {str(source.path): source for source in sources}
         self._wanted = wanted
-        self._files: dict[str, IO[bytes]] = {}
-        self._moved: dict[str, dict[int, int]] = {}
+        self._copies: dict[str, _Copy] = {}
         self._task_of = rows.Last(names.TASK)
+        self._lock = threading.Lock()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
+        """Sees whether the sources are what they were, and goes once more through those that cannot be sought."""
+        self._stack.enter_context(rows.numbers_of_any_length())
+        for path in self._wanted["_input_source"].unique(maintain_order=True):
+            source = open_source(path)
+            before = self._before.get(path)
+            if before and _is_other(before, source):
+                raise _changed(path)
+            if not source.seekable:
+                file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rollprof-"))
+                offsets = self._wanted.filter(pl.col("_input_source") == path)["_input_offset"]
+                self._copies[path] = _copied(source, set(offsets), file)
         return self
 
     def __exit__(
@@ -66,53 +78,58 @@ class Samples:
         Raises:
             SourceError: A source is no longer what it was when it was read.
         """
-        found = [
-            self._sample(source, line, offset, length, task)
-            for source, line, offset, length, task in batch.select(*PLACE, names.TASK).iter_rows()
-        ]
+        found: list[bytes] = []
+        nulls = 0
+        with ExitStack() as stack:
+            files: dict[str, int] = {}
+            for source, line, offset, length, task in batch.select(*PLACE, names.TASK).iter_rows():
+                if source not in files:
+                    files[source] = self._opened(source, stack)
+                at = self._copies[source].moved[offset] if source in self._copies else offset
+                sample, replaced = with_nulls(
+                    self._sample(os.pread(files[source], length, at), length, task, source, line)
+                )
+                found.append(sample)
+                nulls += replaced
+        with self._lock:
+            self.nulls += nulls
         return pl.Series("sample", found, dtype=pl.Binary).cast(pl.String)
 
-    def _sample(self, source: str, line: int, offset: int, length: int, task: int) -> bytes:
-        file = self._files.get(source) or self._open(source)
-        text = os.pread(file.fileno(), length, self._moved[source][offset] if source in self._moved else offset)
+    def _sample(self, text: bytes, length: int, task: int, source: str, line: int) -> bytes:
         try:
             row = rows.parse(memoryview(text))
         except rows.BadLineError:
             row = {}
         if len(text) != length or not row or self._task_of(row) not in {task, None}:
             raise _changed(f"{source}:{line}")
-        sample, nulls = with_nulls(self._shape(text, rows.every_key(row)))
-        self.nulls += nulls
-        return sample
+        return self._shape(text, rows.every_key(row))
 
-    def _open(self, path: str) -> IO[bytes]:
+    def _opened(self, path: str, stack: ExitStack) -> int:
+        if path in self._copies:
+            return self._copies[path].file.fileno()
         try:
-            source = open_source(path)
-            before = self._known.get(path)
-            if before and _is_other(before, source):
-                raise _changed(path)
-            if source.seekable:
-                file: IO[bytes] = self._stack.enter_context(Path(path).open("rb", buffering=0))  # noqa: SIM115
-            else:
-                file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rollprof-"))  # noqa: SIM115 - the stack closes it
-                self._moved[path] = self._copy_wanted(path, source, file)
+            return stack.enter_context(Path(path).open("rb", buffering=0)).fileno()
         except OSError as error:
             raise unreadable(path, error) from error
-        self._files[path] = file
-        return file
 
-    def _copy_wanted(self, path: str, source: Source, file: IO[bytes]) -> dict[int, int]:
-        """Copies the wanted lines of a source without random access; their offsets there → here."""
-        wanted = set(self._wanted.filter(pl.col("_input_source") == path)["_input_offset"])
-        moved: dict[int, int] = {}
-        for offset, view, _ in lines_of(source.whole()):
-            if offset in wanted:
-                moved[offset] = file.tell()
-                file.write(view)
-        file.flush()
-        if len(moved) < len(wanted):
-            raise _changed(path)
-        return moved
+
+class _Copy(NamedTuple):
+    """The wanted lines of a source without random access: the file they were copied to, their offsets there → here."""
+
+    file: IO[bytes]
+    moved: dict[int, int]
+
+
+def _copied(source: Source, wanted: set[int], file: IO[bytes]) -> _Copy:
+    moved: dict[int, int] = {}
+    for offset, view, _ in lines_of(source.whole()):
+        if offset in wanted:
+            moved[offset] = file.tell()
+            file.write(view)
+    file.flush()
+    if len(moved) < len(wanted):
+        raise _changed(str(source.path))
+    return _Copy(file, moved)
 
 
 def _is_other(before: Source, now: Source) -> bool:
