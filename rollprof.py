@@ -6,10 +6,12 @@ Both names exist on package indexes and in people's folders, so this module bear
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
 OWN = ("pipeline", "queries")
+HINT = "Another package of that name comes first: mend PYTHONPATH, or use a clean environment."
 
 
 def foreign_packages() -> list[str]:
@@ -17,11 +19,18 @@ def foreign_packages() -> list[str]:
     here = Path(__file__).resolve().parent
     faults = []
     for name in OWN:
-        spec = importlib.util.find_spec(name)
-        found = Path(spec.origin).resolve() if spec and spec.origin else None
+        found = _place_of(name)
+        if found is None:  # nothing, or a folder of data, which is no package
+            sys.path.insert(0, str(here))
+            found = _place_of(name)
         if found is None or found.parent.parent != here:
             faults.append(f"the package {name} that Python finds is {found or 'not there'}, not {here / name}")
     return faults
+
+
+def _place_of(name: str) -> Path | None:
+    spec = importlib.util.find_spec(name)
+    return Path(spec.origin).resolve() if spec and spec.origin else None
 
 
 def main() -> None:

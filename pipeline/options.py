@@ -14,6 +14,7 @@ Masked = Literal["exclude", "include"]
 OnDuplicate = Literal["error", "first", "last"]
 OnExtra = Literal["error", "drop"]
 OnBadLine = Literal["error", "skip"]
+SHOWN = 5
 
 
 class ReadOptions(BaseModel):
@@ -38,9 +39,11 @@ class ReadOptions(BaseModel):
     def _paths(cls, nested: tuple[str, ...]) -> tuple[str, ...]:
         for path in nested:
             if not all(path.split(".")):
-                raise UsageError(f"--nested {path!r} is no dotted path")
+                raise UsageError(
+                    f"--nested {path!r} is no dotted path", hint="Write it like reward_components or a.b.c."
+                )
             if path.startswith(names.INTERNAL):
-                raise UsageError(f"--nested {path!r} leads nowhere: names with _ are never metrics")
+                raise UsageError(f"--nested {path!r} leads nowhere", hint="Names that start with _ are never metrics.")
         return tuple(dict.fromkeys(nested))
 
     @property
@@ -88,12 +91,19 @@ def output_stem(rollouts: tuple[Path, ...], *, stem: Path | None = None, folder:
     Raises:
         UsageError: There are several rollouts files and no stem was given.
     """
+    if stem is None and rollouts[0].parts[:2] in {("/", "dev"), ("/", "proc")}:
+        raise UsageError("a pipe gives the outputs no name", where=str(rollouts[0]), hint="Give it with -o STEM.")
     if stem is None and len(rollouts) != 1:
         raise UsageError(
-            f"{len(rollouts)} rollouts files are one run, so its outputs need a name",
+            f"{len(rollouts)} rollouts files are one run, so its outputs need a name: {_named(rollouts)}",
             hint="Give it with -o STEM; the files are then STEM_reward_profiling.jsonl and so on.",
         )
     chosen = names.stem_of(stem if stem is not None else rollouts[0])
     if not chosen.name:
         raise UsageError("-o needs a name, not only a folder", where=str(stem), hint="For a folder use --output-dir.")
     return folder / (chosen if stem is not None else chosen.name) if folder is not None else chosen
+
+
+def _named(paths: tuple[Path, ...]) -> str:
+    more = ["…"] if len(paths) > SHOWN else []
+    return ", ".join([path.name for path in paths[:SHOWN]] + more)

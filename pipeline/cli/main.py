@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
+import traceback
 from collections.abc import Sequence
-from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -15,6 +14,7 @@ from typer.exceptions import TyperException
 from pipeline.cli.console import Console
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
+from pipeline.cli.signals import ended_by_signals
 from pipeline.errors import Exit, RollprofError, UsageError
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -33,10 +33,6 @@ peer.command("profile")(profile)
 app.add_typer(peer, name="eval", hidden=True)
 
 
-class Terminated(BaseException):
-    """The process was asked to end."""
-
-
 @app.callback(invoke_without_command=True)
 def root(context: typer.Context) -> None:
     """Prints the help where no command is named."""
@@ -49,20 +45,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with one of the codes of `errors.Exit`."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     console = Console(as_json="--json" in given)
-    signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = _run(given)
+        with ended_by_signals():
+            code = _run(given)
     except RollprofError as error:
         console.refuse(error)
         code = int(error.exit_code)
     except KeyboardInterrupt:
         console.say("Interrupted; nothing was changed.")
         code = int(Exit.INTERRUPTED)
-    except Terminated:
-        console.say("Terminated; nothing was changed.")
-        code = int(Exit.TERMINATED)
     except BrokenPipeError:
         code = _reader_gone()
+    except Exception as error:  # noqa: BLE001 - a bug, which is told as one
+        traceback.print_exc()
+        console.refuse(_bug(error))
+        code = int(Exit.BUG)
     sys.exit(_flushed(code))
 
 
@@ -86,8 +83,11 @@ def _message(error: TyperException) -> str:
     return " ".join(said.split())
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated
+def _bug(error: Exception) -> RollprofError:
+    return RollprofError(
+        f"unexpected {type(error).__name__}: {error}",
+        hint="This is a bug: please report it, with the lines above, as an issue of the repository you have this from.",
+    )
 
 
 def _flushed(code: int) -> int:

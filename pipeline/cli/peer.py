@@ -44,7 +44,7 @@ def _option(key: str, value: str) -> list[str]:
         return [OPTIONS[key]]
     if value.lower() in FALSE:
         return []
-    raise UsageError(f"{key}={value} is neither true nor false")
+    raise UsageError(f"{key}={value} is neither true nor false", hint=f"Write ++{key}=true, or leave it out.")
 
 
 def _ours(key: str, value: str) -> str:

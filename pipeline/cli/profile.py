@@ -154,7 +154,7 @@ def _looked_up(
     from pipeline.sources.files import find_run
 
     files = find_run(run, rollouts=rollouts, inputs=inputs, inputs_wanted=not options.rollouts_only)
-    stem = output_stem(tuple(source.path for source in files.rollouts), stem=output, folder=output_dir)
+    stem = output_stem(tuple(source.named or source.path for source in files.rollouts), stem=output, folder=output_dir)
     check_folder(stem, to_be_made=output_dir is not None)
     return files, stem
 

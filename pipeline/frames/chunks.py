@@ -64,7 +64,7 @@ class Gathered:
             [(b.source, b.line, b.offset, b.length, b.reason, b.torn) for b in self._bad], schema=BAD_LINE, orient="row"
         )
         whole = pl.concat([*self._frames, bad], how="diagonal_relaxed", rechunk=True)
-        paths = pl.Series([str(source.path) for source in self._sources], dtype=pl.String)
+        paths = pl.Series([source.shown for source in self._sources], dtype=pl.String)
         told = [paths.gather(whole["_source"]).alias("_source")]
         if "_shape" in whole.columns:
             texts = pl.Series([shape_text(shape) for shape in self.shapes], dtype=pl.String)

@@ -66,7 +66,7 @@ def inputs_of_rollouts(rollouts: pl.LazyFrame) -> pl.LazyFrame:
 def _frame(gathered: Gathered, sources: int) -> pl.DataFrame:
     blank = empty_frame(TEXTS)
     frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
-    if sources == 1:
+    if sources <= 1:
         return frame.drop("_digest", strict=False)
     same = (*names.KEY, "_digest")
     copies = pl.len().over(*same, "_file")

@@ -6,11 +6,14 @@ import contextlib
 import errno
 import os
 import secrets
+import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from pipeline.errors import SourceError
+from pipeline.leftovers import undone
 
 
 @contextlib.contextmanager
@@ -25,7 +28,7 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
     with contextlib.ExitStack() as stack:
         files = []
         for path, target, shown in zip(temporary, targets, paths, strict=True):
-            stack.callback(_remove, path)
+            stack.enter_context(undone(partial(_remove, path)))
             with _telling(shown):
                 _check_place(target)
                 files.append(stack.enter_context(_create(path)))
@@ -39,9 +42,10 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         for target, shown in zip(targets, paths, strict=True):
             with _telling(shown):
                 _check_place(target)
-        for path, target, shown in zip(temporary, targets, paths, strict=True):
-            with _telling(shown):
-                path.replace(target)
+        with _undisturbed():
+            for path, target, shown in zip(temporary, targets, paths, strict=True):
+                with _telling(shown):
+                    path.replace(target)
 
 
 @contextlib.contextmanager
@@ -51,6 +55,20 @@ def _telling(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Holds signals back while the files take their places."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check_place(target: Path) -> None:

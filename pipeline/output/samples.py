@@ -46,7 +46,7 @@ class Samples:
     ) -> None:
         self.nulls = 0
         self._shape = shape
-        self._before = {str(source.path): source for source in sources}
+        self._before = {source.shown: source for source in sources}
         self._wanted = wanted
         self._copies: dict[str, _Copy] = {}
         self._task_of = rows.Last(names.TASK)
@@ -57,8 +57,8 @@ class Samples:
         """Sees whether the sources are what they were, and goes once more through those that cannot be sought."""
         self._stack.enter_context(rows.numbers_of_any_length())
         for path in self._wanted["_input_source"].unique(maintain_order=True):
-            source = open_source(path)
             before = self._before.get(path)
+            source = open_source(before.path if before else path)
             if before and _is_other(before, source):
                 raise _changed(path)
             if not source.seekable:
@@ -108,7 +108,8 @@ class Samples:
         if path in self._copies:
             return self._copies[path].file.fileno()
         try:
-            return stack.enter_context(Path(path).open("rb", buffering=0)).fileno()
+            before = self._before.get(path)
+            return stack.enter_context((before.path if before else Path(path)).open("rb", buffering=0)).fileno()
         except OSError as error:
             raise unreadable(path, error) from error
 

@@ -14,6 +14,7 @@ from typing import IO, cast
 
 from pipeline import names
 from pipeline.errors import SourceError, UsageError
+from pipeline.leftovers import remember
 from pipeline.sources import rows
 from pipeline.sources.lines import Segment, compression_of, lines_of, unreadable
 
@@ -40,6 +41,11 @@ class Source:
     compression: str
     named: Path | None = None
     held: IO[bytes] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def shown(self) -> str:
+        """The name that messages and frames call it by."""
+        return str(self.named or self.path)
 
     @property
     def seekable(self) -> bool:
@@ -85,15 +91,20 @@ def open_source(path: str | Path) -> Source:
         with path.open("rb", buffering=0) as file:
             head = file.read(4)
     except FileNotFoundError:
-        raise SourceError("no such file", where=str(path)) from None
+        raise _absent(path) from None
     except (OSError, ValueError) as error:
         raise unreadable(str(path), error) from error
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
 
 
+def _absent(path: Path) -> SourceError:
+    return SourceError("no such file", where=str(path), hint="Name a rollouts file or a run folder that is there.")
+
+
 def _held(path: Path) -> Source:
     """A pipe or device, whose bytes come only once: they are copied to a file that lasts as long as the source."""
     held = tempfile.NamedTemporaryFile(prefix="rollprof-")  # noqa: SIM115 - it lasts as long as the source
+    remember(held.close)
     with path.open("rb") as pipe:
         shutil.copyfileobj(pipe, held, 1 << 20)
     held.flush()
@@ -121,10 +132,10 @@ def segments(sources: Sequence[Source], *, segment_bytes: int = SEGMENT_BYTES) -
 
 
 def find_run(
-    run: Iterable[str | Path] = (),
+    run: Sequence[str | Path] = (),
     *,
-    rollouts: Iterable[str | Path] = (),
-    inputs: Iterable[str | Path] = (),
+    rollouts: Sequence[str | Path] = (),
+    inputs: Sequence[str | Path] = (),
     inputs_wanted: bool = True,
 ) -> RunFiles:
     """The files of a run from what the user named.
@@ -140,10 +151,11 @@ def find_run(
         UsageError: Nothing was named.
     """
     found = _Found()
+    named = {Path(name) for name in run}
     for path in _matching(rollouts):
         found.take("rollouts", path)
     for path in _matching(run):
-        found.look_at(path)
+        found.look_at(path, note=path not in named)
     if not found.rollouts:
         raise _no_rollouts(found, [str(p) for p in (*run, *rollouts)])
     if given := list(_matching(inputs)):
@@ -175,14 +187,16 @@ class _Found:
         if note:
             self.notes.append(f"{role}: {path}")
 
-    def look_at(self, path: Path) -> None:
-        """Sorts a named path by what it is: a folder, an artifact beside a run, or rollouts."""
+    def look_at(self, path: Path, *, note: bool) -> None:
+        """Sorts a path by what it is: a folder, an artifact beside a run, or rollouts, which `note` has told."""
+        if not path.exists():
+            raise _absent(path)
         if path.is_dir():
             for inside in sorted(path.iterdir()):
                 if inside.is_file():
-                    self._look_at_file(inside, in_folder=True)
+                    self._look_at_file(inside, in_folder=True, note=True)
         else:
-            self._look_at_file(path, in_folder=False)
+            self._look_at_file(path, in_folder=False, note=note)
 
     def look_for_inputs(self) -> None:
         """Finds the inputs of each rollouts file by its name."""
@@ -219,7 +233,7 @@ class _Found:
                 if candidate.is_file():
                     self.take("inputs", candidate, note=True)
 
-    def _look_at_file(self, path: Path, *, in_folder: bool) -> None:
+    def _look_at_file(self, path: Path, *, in_folder: bool, note: bool) -> None:
         stem = names.without_suffix(path.name)
         if f"_{stem}".endswith(names.INPUTS):
             self.take("inputs", path, note=True)
@@ -228,7 +242,7 @@ class _Found:
         elif names.is_beside_a_run(path.name):
             self.passed_over.append(path)
         elif not in_folder:
-            self.take("rollouts", path)
+            self.take("rollouts", path, note=note)
         elif path.name.endswith(names.ROLLOUT_SUFFIXES) and _starts_like_rollouts(path):
             self.take("rollouts", path, note=True)
 
@@ -242,7 +256,11 @@ def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
             continue
         matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - it takes absolute patterns
         if not matches:
-            raise SourceError("no such file, and nothing matches it as a pattern", where=str(name))
+            raise SourceError(
+                "no such file, and nothing matches it as a pattern",
+                where=str(name),
+                hint="Name a rollouts file or a run folder.",
+            )
         yield from map(Path, matches)
 
 

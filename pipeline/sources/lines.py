@@ -79,7 +79,9 @@ def lines_of(segment: Segment) -> Iterator[Line]:
 def unreadable(path: str, error: BaseException) -> SourceError:
     """The refusal for a file that the system or a decompressor would not read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return SourceError(f"cannot be read: {reason}", where=path)
+    return SourceError(
+        f"cannot be read: {reason}", where=path, hint="Look at the file; it may have to be copied again."
+    )
 
 
 def _decompression_errors(compression: str) -> tuple[type[Exception], ...]:

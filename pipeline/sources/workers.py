@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
 from pipeline.errors import RollprofError, WorkerError
+from pipeline.leftovers import forget, remember
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -42,9 +43,6 @@ def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iter
 
 def serve() -> None:
     """What a worker process does: jobs from standard input, results to standard output, until the input ends."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = sys.stdin.buffer, sys.stdout.buffer
     while True:
         try:
@@ -73,7 +71,10 @@ class Pool:
         self._done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         self._early: dict[int, Any] = {}
         self._given = 0
-        self._processes = [self._start() for _ in range(workers)]
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._key = remember(self._kill)
+        for _ in range(workers):
+            self._processes.append(self._start())
         self._threads = [
             threading.Thread(target=self._attend, args=(process,), daemon=True) for process in self._processes
         ]
@@ -83,13 +84,18 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_exception: object) -> None:
+        self._kill()
+        forget(self._key)
+        for _ in self._processes:
+            self._todo.put(None)
+        for ended, thread in zip(self._processes, self._threads, strict=True):
+            ended.wait()
+            thread.join()
+
+    def _kill(self) -> None:
         for process in self._processes:
             process.kill()
-            self._todo.put(None)
-        for process, thread in zip(self._processes, self._threads, strict=True):
-            process.wait()
-            thread.join()
 
     def submit(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
         """Starts the work on each job at once; the results come in the order of the jobs.
@@ -115,7 +121,10 @@ class Pool:
 
     @staticmethod
     def _start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        """A worker in a group of its own: Ctrl-C is for this process, which ends its workers."""
+        return subprocess.Popen(
+            [sys.executable, "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+        )
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:
         """Feeds one worker as long as there is something to do; says what ended it if it ends before."""
@@ -186,4 +195,4 @@ def _quota() -> int | None:
 
 def _slurm() -> int | None:
     given = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    return int(given) if given.isdigit() and int(given) > 0 else None
+    return int(given) if given.isascii() and given.isdigit() and int(given) > 0 else None

@@ -1,0 +1,38 @@
+"""What must not outlive the process, however it ends: temporary files and worker processes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+_undo: dict[int, Callable[[], object]] = {}
+
+
+@contextlib.contextmanager
+def undone(undo: Callable[[], object]) -> Iterator[None]:
+    """Calls `undo` at the end of the block, or when a signal ends the process inside it."""
+    key = remember(undo)
+    try:
+        yield
+    finally:
+        _undo.pop(key, None)
+        undo()
+
+
+def remember(undo: Callable[[], object]) -> int:
+    """Has `undo` called when a signal ends the process; the key takes it back with `forget`."""
+    key = id(undo)
+    _undo[key] = undo
+    return key
+
+
+def forget(key: int) -> None:
+    """Takes back what `remember` said."""
+    _undo.pop(key, None)
+
+
+def undo_all() -> None:
+    """Undoes everything that is still to be undone; each failure is one thing left, not a reason to leave the rest."""
+    for undo in list(_undo.values()):
+        with contextlib.suppress(OSError):
+            undo()
