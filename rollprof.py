@@ -37,10 +37,11 @@ def main() -> None:
     """Runs `rollprof`, or says which package stands in its way."""
     faults = foreign_packages()
     if faults:
-        print("rollprof: " + "\n".join(faults), file=sys.stderr)
-        print(
-            "  Another package of that name comes first: mend PYTHONPATH, or use a clean environment.", file=sys.stderr
-        )
+        message = "\n".join(faults)
+        print(f"rollprof: {message}\n  {HINT}", file=sys.stderr)
+        if "--json" in sys.argv:
+            told = {"schema_version": 1, "kind": "foreign_package", "exit_code": 3, "message": message, "hint": HINT}
+            print(json.dumps(told | {"counts": {}, "keys": {}, "places": {}}))
         sys.exit(3)
     from pipeline.cli.main import main as run
 

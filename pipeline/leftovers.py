@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 _undo: dict[int, Callable[[], object]] = {}
+_said = ["nothing was changed"]
 
 
 @contextlib.contextmanager
@@ -36,3 +37,13 @@ def undo_all() -> None:
     for undo in list(_undo.values()):
         with contextlib.suppress(OSError):
             undo()
+
+
+def say_at_the_end(words: str) -> None:
+    """What is so when the process ends from now on."""
+    _said.append(words)
+
+
+def what_is_so() -> str:
+    """What there is to say of the outputs when the process ends."""
+    return _said[-1]

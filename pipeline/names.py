@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 TASK = "_ng_task_index"
@@ -57,7 +58,12 @@ def without_suffix(name: str) -> str:
 
 def stem_of(path: Path) -> Path:
     """The path S that the other files of a run are named after."""
-    return path.with_name(without_suffix(path.name))
+    return path.with_name(without_suffix(path.name)) if path.name else path
+
+
+def shown(path: Path | str) -> str:
+    """A path as text that can be written anywhere; bytes that are no UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def is_beside_a_run(name: str) -> bool:

@@ -98,9 +98,9 @@ def output_stem(rollouts: tuple[Path, ...], *, stem: Path | None = None, folder:
             f"{len(rollouts)} rollouts files are one run, so its outputs need a name: {_named(rollouts)}",
             hint="Give it with -o STEM; the files are then STEM_reward_profiling.jsonl and so on.",
         )
+    if stem is not None and not stem.name:
+        raise UsageError("-o needs a name", where=str(stem), hint="For a folder use --output-dir.")
     chosen = names.stem_of(stem if stem is not None else rollouts[0])
-    if not chosen.name:
-        raise UsageError("-o needs a name, not only a folder", where=str(stem), hint="For a folder use --output-dir.")
     return folder / (chosen if stem is not None else chosen.name) if folder is not None else chosen
 
 

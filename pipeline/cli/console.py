@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
-from typing import Any
+from typing import Any, TextIO
 
-from pipeline.errors import FaultsError, RollprofError
+from pipeline.errors import FaultsError, RollprofError, SourceError
 
 SCHEMA_VERSION = 1
 
 
 class Console:
-    """Prints for people, or one JSON object for programs."""
+    """Prints for people, or one JSON object for programs.
+
+    A reader that is gone has seen enough, and narration that nobody can hear is left out; a result that cannot be
+    written is an error.
+    """
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
@@ -21,37 +27,84 @@ class Console:
     def say(self, text: str) -> None:
         """Narrates on standard error, unless quiet."""
         if not self.quiet:
-            print(text, file=sys.stderr)
+            _narrate(text)
 
     def warn(self, text: str) -> None:
         """Warns on standard error, quiet or not."""
-        print(f"warning: {text}", file=sys.stderr)
+        _narrate(f"warning: {text}")
 
     def result(self, text: str) -> None:
         """Prints a part of the result for people."""
         if not self.as_json and not self.quiet:
-            print(text)
+            _print(text)
 
     def object(self, content: dict[str, Any]) -> None:
         """Prints the result as one JSON object, where that was asked for."""
         if self.as_json:
-            print(json.dumps({"schema_version": SCHEMA_VERSION, **content}, ensure_ascii=False, allow_nan=False))
+            _print(json.dumps({"schema_version": SCHEMA_VERSION, **content}, ensure_ascii=False, allow_nan=False))
 
     def refuse(self, error: RollprofError) -> None:
         """Says what is wrong, where, and what to do."""
-        print(f"rollprof: {error}", file=sys.stderr)
+        _narrate(f"rollprof: {error}")
         details: dict[str, Any] = {"counts": {}, "keys": {}, "places": {}}
         if isinstance(error, FaultsError):
             details = {"counts": error.counts, "keys": error.keys, "places": error.places}
         elif error.where:
             details["places"] = {error.kind: [error.where]}
-        self.object(
-            {
-                "kind": error.kind,
-                "exit_code": int(error.exit_code),
-                "message": error.message,
-                **details,
-                "hint": error.hint,
-                **error.facts,
-            }
-        )
+        about = {"kind": error.kind, "exit_code": int(error.exit_code), "message": error.message, "hint": error.hint}
+        with contextlib.suppress(SourceError):  # the exit code is that of the refusal
+            self.object({**about, **details, **error.facts})
+
+
+def prepare_streams() -> None:
+    """Makes standard streams that are closed lead nowhere, and letters that an encoding lacks be escaped."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush_result() -> None:
+    """Writes what Python still holds of the result.
+
+    Raises:
+        SourceError: It cannot be written.
+    """
+    if sys.stdout is not None:
+        _written(sys.stdout, "")
+
+
+def _print(text: str) -> None:
+    if sys.stdout is not None:
+        _written(sys.stdout, f"{text}\n")
+
+
+def _written(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _lead_nowhere(stream)
+    except OSError as error:
+        _lead_nowhere(stream)
+        hint = "The profile itself was written, if that was asked for."
+        raise SourceError(f"cannot be written: {error.strerror}", where="standard output", hint=hint) from error
+
+
+def _narrate(text: str) -> None:
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except OSError:
+        _lead_nowhere(sys.stderr)
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    """Whatever else is written there, or is still held, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from pipeline.cli.console import Console
+from pipeline.cli.console import Console, flush_result, prepare_streams
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
 from pipeline.cli.signals import ended_by_signals
@@ -44,10 +43,12 @@ def root(context: typer.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and exits with one of the codes of `errors.Exit`."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
     console = Console(as_json="--json" in given)
     try:
         with ended_by_signals():
             code = _run(given)
+            flush_result()
     except RollprofError as error:
         console.refuse(error)
         code = int(error.exit_code)
@@ -55,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         console.say("Interrupted; nothing was changed.")
         code = int(Exit.INTERRUPTED)
     except BrokenPipeError:
-        code = _reader_gone()
+        code = int(Exit.DONE)
     except Exception as error:  # noqa: BLE001 - a bug, which is told as one
-        traceback.print_exc()
+        console.warn("\n" + traceback.format_exc())
         console.refuse(_bug(error))
         code = int(Exit.BUG)
-    sys.exit(_flushed(code))
+    sys.exit(code)
 
 
 def _run(given: list[str]) -> int:
@@ -88,17 +89,3 @@ def _bug(error: Exception) -> RollprofError:
         f"unexpected {type(error).__name__}: {error}",
         hint="This is a bug: please report it, with the lines above, as an issue of the repository you have this from.",
     )
-
-
-def _flushed(code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _reader_gone()
-    return code
-
-
-def _reader_gone() -> int:
-    """Whoever read standard output has seen enough; what Python still holds for it goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return int(Exit.DONE)

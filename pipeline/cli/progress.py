@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 1.0
 @contextlib.contextmanager
 def progress_bar(total_bytes: int, *, wanted: bool) -> Iterator[Callable[[int], None] | None]:
     """A function to tell how many bytes were read since the last call; None where nobody would see a bar."""
-    if not (wanted and sys.stderr.isatty()):
+    if not (wanted and sys.stderr is not None and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-from pipeline.leftovers import undo_all
+from pipeline.leftovers import undo_all, what_is_so
 
 WORDS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The terminal went away"}
 
@@ -41,7 +41,7 @@ def _end(number: int, _frame: FrameType | None) -> None:
     for name in WORDS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
-    said = f"rollprof: {WORDS[signal.Signals(number).name]}; nothing was changed.\n"
+    said = f"rollprof: {WORDS[signal.Signals(number).name]}; {what_is_so()}.\n"
     with contextlib.suppress(OSError):
         os.write(2, said.encode())
     os._exit(128 + number)

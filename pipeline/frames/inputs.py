@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -49,17 +50,18 @@ def scan_inputs(
     )
 
 
-def inputs_of_rollouts(rollouts: pl.LazyFrame) -> pl.LazyFrame:
+def inputs_of_rollouts(rollouts: pl.LazyFrame, *, keep: Literal["first", "last"] = "first") -> pl.LazyFrame:
     """The planned rollouts of a run that has no inputs file: exactly those that finished.
 
     Args:
         rollouts: As `scan_rollouts` gives them.
+        keep: Which of several rollouts with one key the sample is taken from.
     """
     columns = (names.TASK, names.ROLLOUT, "_source", "_file", "_line", "_offset", "_length", *TEXTS)
     return (
         rollouts.filter(pl.col("_problem").is_null())
         .select(*columns, _problem=pl.lit(None, pl.String), _torn=pl.lit(None, pl.Boolean))
-        .unique(subset=names.KEY, keep="first", maintain_order=True)
+        .unique(subset=names.KEY, keep=keep, maintain_order=True)
     )
 
 

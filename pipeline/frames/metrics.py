@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -21,10 +21,12 @@ class Settled(NamedTuple):
     Attributes:
         frame: The rows: internal columns, then a column a metric.
         final: Where a metric stands and its name there → its final name.
+        measured: The metrics that have a measured number, in their order.
     """
 
     frame: pl.DataFrame
     final: dict[Metric, str]
+    measured: list[Metric]
 
 
 def metric_columns(frame: pl.DataFrame) -> list[str]:
@@ -81,22 +83,19 @@ def with_final_names(rows: pl.DataFrame, raw: Mapping[Metric, pl.Series], measur
         measured: Which rows count (Boolean).
     """
     place = _Places(rows, measured)
-    ordered = sorted(raw, key=lambda metric: place.of_first_number(raw[metric], metric))
-    counted = [metric for metric in ordered if raw[metric].filter(measured).is_not_null().any()]
-    final = _final_names(counted, [metric for metric in ordered if metric not in set(counted)])
-    columns = {final[metric]: _without_twin(metric, raw, final) for metric in ordered}
-    standing = {name: metric for metric, name in final.items()}
-    shown = sorted(columns, key=lambda name: place.of_first_number(columns[name], standing[name]))
+    in_usage = {name for at, name in raw if at == "usage" and name != names.REWARD and _any(raw[at, name], measured)}
+    numbers = {metric: _without_twin(metric, raw, in_usage) for metric in raw}
+    ordered = sorted(raw, key=lambda metric: place.of_first_number(numbers[metric], metric))
+    counted = [metric for metric in ordered if _any(numbers[metric], measured)]
+    final = _final_names(counted, [metric for metric in ordered if metric not in set(counted)], in_usage)
     names_met = [name for _, name in raw]
     kept = {
         raw_column(metric): raw[metric]
         for metric in ordered
         if final[metric] != metric[1] or names_met.count(metric[1]) > 1
     }
-    frame = pl.DataFrame(
-        {**{name: rows[name] for name in rows.columns}, **kept, **{name: columns[name] for name in shown}}
-    )
-    return Settled(frame, final)
+    columns = {final[metric]: numbers[metric] for metric in ordered}
+    return Settled(pl.DataFrame({name: rows[name] for name in rows.columns} | kept | columns), final, counted)
 
 
 def settled(frame: pl.DataFrame, measured: pl.Series) -> Settled:
@@ -113,13 +112,14 @@ def settled(frame: pl.DataFrame, measured: pl.Series) -> Settled:
             kept = raw_column(metric)
             column = kept if kept in frame.columns else metric[1]
             raw.setdefault(metric, frame[column].alias(kept))  # a series whose name is a pattern misbehaves
-    found = with_final_names(
-        rows,
-        {metric: numbers for metric, numbers in raw.items() if numbers.filter(measured).is_not_null().any()},
-        measured,
-    )
-    kept_columns = [name for name in found.frame.columns if name.startswith(RAW)]
-    return found._replace(frame=found.frame.drop(kept_columns))
+    found = with_final_names(rows, raw, measured)
+    final = {metric: found.final[metric] for metric in found.measured}
+    wanted = (*rows.columns, *final.values())
+    return Settled(pl.DataFrame({name: found.frame[name] for name in wanted}), final, found.measured)
+
+
+def _any(numbers: pl.Series, measured: pl.Series) -> bool:
+    return bool((numbers.is_not_null() & measured).any())
 
 
 class _Places:
@@ -142,17 +142,14 @@ class _Places:
         return first, self._standing[first].get(metric, 0)
 
 
-def _final_names(counted: Iterable[Metric], others: Iterable[Metric]) -> dict[Metric, str]:
+def _final_names(counted: list[Metric], others: list[Metric], usage: set[str]) -> dict[Metric, str]:
     """The name that each metric goes by; those with a measured number have the first choice."""
-    first, rest = list(counted), list(others)
-    usage = {name for place, name in first if place == "usage" and name != names.REWARD}
+    literal = {"usage": usage, "row": {name for place, name in counted if place == "row"} - usage}
     final = {
-        (place, name): name
-        for place, name in first
-        if name != names.ROLLOUT_ID and ((place == "row" and name not in usage) or (place == "usage" and name in usage))
+        (place, name): name for place, name in counted if name in literal.get(place, ()) and name != names.ROLLOUT_ID
     }
     taken = set(final.values())
-    for group, order in ((first, ("usage", *MADE)), (rest, ("row", "usage", *MADE))):
+    for group, order in ((counted, ("usage", *MADE)), (others, ("row", "usage", *MADE))):
         for wanted in order:
             for metric in group:
                 if metric[0] == wanted and metric not in final:
@@ -180,11 +177,9 @@ def _free(name: str, prefix: str, taken: set[str]) -> str:
     return name
 
 
-def _without_twin(metric: Metric, raw: Mapping[Metric, pl.Series], final: Mapping[Metric, str]) -> pl.Series:
+def _without_twin(metric: Metric, raw: Mapping[Metric, pl.Series], usage: set[str]) -> pl.Series:
     """The numbers of a metric, without those that say no more than the usage value of the same name."""
     place, name = metric
-    twin = ("usage", name)
-    owned = final.get(twin) == name or (twin in final and name == names.ROLLOUT_ID)
-    if place != "row" or not owned:
+    if place != "row" or name not in usage:
         return raw[metric]
-    return raw[metric].set((raw[metric] == raw[twin]).fill_null(value=False), None)
+    return raw[metric].set((raw[metric] == raw["usage", name]).fill_null(value=False), None)

@@ -7,13 +7,15 @@ import errno
 import os
 import secrets
 import signal
+import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO
 
+from pipeline import names
 from pipeline.errors import SourceError
-from pipeline.leftovers import undone
+from pipeline.leftovers import say_at_the_end, undone
 
 
 @contextlib.contextmanager
@@ -24,10 +26,13 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         SourceError: A file cannot be made or written.
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
-    temporary = [target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp") for target in targets]
+    temporary = [target.with_name(f".rollprof-{secrets.token_hex(6)}.tmp") for target in targets]
     with contextlib.ExitStack() as stack:
         files = []
-        for path, target, shown in zip(temporary, targets, paths, strict=True):
+        for place, (target, shown) in enumerate(zip(targets, paths, strict=True)):
+            if target.is_char_device():
+                temporary[place] = Path(tempfile.gettempdir()) / temporary[place].name
+            path = temporary[place]
             stack.enter_context(undone(partial(_remove, path)))
             with _telling(shown):
                 _check_place(target)
@@ -45,7 +50,8 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         with _undisturbed():
             for path, target, shown in zip(temporary, targets, paths, strict=True):
                 with _telling(shown):
-                    path.replace(target)
+                    _put(path, target)
+            say_at_the_end("the outputs were written")
 
 
 @contextlib.contextmanager
@@ -75,6 +81,16 @@ def _check_place(target: Path) -> None:
     """Finds out before the first file takes its place that another could not."""
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if target.exists() and not (target.is_file() or target.is_char_device()):
+        raise OSError(errno.EEXIST, "something that is no file is in its place")
+
+
+def _put(path: Path, target: Path) -> None:
+    """Renames a file into its place; a device such as /dev/null is written to instead."""
+    if target.is_char_device():
+        target.write_bytes(path.read_bytes())
+    else:
+        path.replace(target)
 
 
 def check_folder(path: Path, *, to_be_made: bool = False) -> None:
@@ -87,17 +103,20 @@ def check_folder(path: Path, *, to_be_made: bool = False) -> None:
     Raises:
         SourceError: The folder does not exist or is not writable.
     """
-    folder = path.parent
-    while to_be_made and not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir():
-        raise SourceError("no such folder", where=str(folder), hint="Make it first, or choose another with -o.")
-    if path.is_dir():
-        raise SourceError(
-            "is a folder, not a name for the outputs", where=str(path), hint="For a folder use --output-dir."
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise SourceError("cannot write into this folder", where=str(folder), hint="Choose another with --output-dir.")
+    with _telling(path):
+        folder = path.parent
+        while to_be_made and not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir():
+            raise SourceError(
+                "no such folder", where=names.shown(folder), hint="Make it first, or choose another with -o."
+            )
+        if path.is_dir():
+            hint = "For a folder use --output-dir."
+            raise SourceError("is a folder, not a name for the outputs", where=names.shown(path), hint=hint)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            hint = "Choose another with --output-dir."
+            raise SourceError("cannot write into this folder", where=names.shown(folder), hint=hint)
 
 
 def make_folder(folder: Path) -> None:
@@ -116,7 +135,7 @@ def unwritable(path: Path, error: OSError) -> SourceError:
     """The refusal for a file that the system would not write."""
     return SourceError(
         f"cannot be written: {error.strerror or error}",
-        where=str(path),
+        where=names.shown(path),
         hint="Nothing was changed; choose another place with -o or --output-dir.",
     )
 

@@ -75,14 +75,14 @@ def write_profile(
         SourceError: A file cannot be written, or a source was changed meanwhile.
     """
     aligned = collect(frame)
-    ordered, final = settled(aligned, aligned["_measured"])
+    ordered, final, _ = settled(aligned, aligned["_measured"])
     tasks, repeats = collect_all(
         [profile_tasks(ordered.lazy(), counts=counts).drop("rollout_infos"), profile_repeats(ordered.lazy())]
     )
     agents = collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))
     measured = ordered.filter("_measured").sort(*UNIT, names.ROLLOUT)
     shape = sample_of_rollout if rollouts_only else sample_of_input
-    paths = _paths(Path(stem))
+    paths = paths_of(Path(stem))
     make_folder(paths[0].parent)
     with Samples(tasks, sources, shape) as samples, whole_files(*paths) as files:
         _write_tasks(files[0], tasks, measured, final, samples)
@@ -91,7 +91,8 @@ def write_profile(
     return Written(paths, agents, repeats, samples.nulls)
 
 
-def _paths(stem: Path) -> tuple[Path, Path, Path]:
+def paths_of(stem: Path) -> tuple[Path, Path, Path]:
+    """The files of a profile that is named after a path."""
     tasks, agents, repeats = (
         names.sibling(stem, ending) for ending in (names.TASKS_FILE, names.AGENTS_FILE, names.REPEATS_FILE)
     )

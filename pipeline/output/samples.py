@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -78,40 +79,44 @@ class Samples:
         Raises:
             SourceError: A source is no longer what it was when it was read.
         """
-        found: list[bytes] = []
+        found: list[bytes] = [b""] * len(batch)
         nulls = 0
-        with ExitStack() as stack:
-            files: dict[str, int] = {}
-            for source, line, offset, length, task in batch.select(*PLACE, names.TASK).iter_rows():
-                if source not in files:
-                    files[source] = self._opened(source, stack)
-                at = self._copies[source].moved[offset] if source in self._copies else offset
-                sample, replaced = with_nulls(
-                    self._sample(os.pread(files[source], length, at), length, task, source, line)
-                )
-                found.append(sample)
-                nulls += replaced
+        places = batch.select(*PLACE, names.TASK).with_row_index("_row").sort("_input_source", "_input_offset")
+        for (source,), rows_of_source in places.partition_by(
+            "_input_source", as_dict=True, maintain_order=True
+        ).items():
+            with self._opened(source) as (file, moved):
+                for row, _, line, offset, length, task in rows_of_source.iter_rows():
+                    text = os.pread(file, length, moved.get(offset, offset))
+                    found[row], replaced = with_nulls(self._sample(text, length, task, f"{source}:{line}"))
+                    nulls += replaced
         with self._lock:
             self.nulls += nulls
         return pl.Series("sample", found, dtype=pl.Binary).cast(pl.String)
 
-    def _sample(self, text: bytes, length: int, task: int, source: str, line: int) -> bytes:
+    def _sample(self, text: bytes, length: int, task: int, where: str) -> bytes:
         try:
             row = rows.parse(memoryview(text))
         except rows.BadLineError:
             row = {}
         if len(text) != length or not row or self._task_of(row) not in {task, None}:
-            raise _changed(f"{source}:{line}")
+            raise _changed(where)
         return self._shape(text, rows.every_key(row))
 
-    def _opened(self, path: str, stack: ExitStack) -> int:
+    @contextlib.contextmanager
+    def _opened(self, path: str) -> Iterator[tuple[int, dict[int, int]]]:
+        """A source's file descriptor, and where its lines have moved to."""
         if path in self._copies:
-            return self._copies[path].file.fileno()
+            copy = self._copies[path]
+            yield copy.file.fileno(), copy.moved
+            return
+        before = self._before.get(path)
         try:
-            before = self._before.get(path)
-            return stack.enter_context((before.path if before else Path(path)).open("rb", buffering=0)).fileno()
+            file = (before.path if before else Path(path)).open("rb", buffering=0)
         except OSError as error:
             raise unreadable(path, error) from error
+        with file:
+            yield file.fileno(), {}
 
 
 class _Copy(NamedTuple):

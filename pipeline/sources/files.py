@@ -45,7 +45,7 @@ class Source:
     @property
     def shown(self) -> str:
         """The name that messages and frames call it by."""
-        return str(self.named or self.path)
+        return names.shown(self.named or self.path)
 
     @property
     def seekable(self) -> bool:
@@ -85,7 +85,7 @@ def open_source(path: str | Path) -> Source:
     try:
         about = path.stat()
         if stat.S_ISDIR(about.st_mode):
-            raise SourceError("is a folder, not a file", where=str(path), hint="Name the file in it.")
+            raise SourceError("is a folder, not a file", where=names.shown(path), hint="Name the file in it.")
         if not stat.S_ISREG(about.st_mode):
             return _held(path)
         with path.open("rb", buffering=0) as file:
@@ -93,12 +93,14 @@ def open_source(path: str | Path) -> Source:
     except FileNotFoundError:
         raise _absent(path) from None
     except (OSError, ValueError) as error:
-        raise unreadable(str(path), error) from error
+        raise unreadable(names.shown(path), error) from error
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
 
 
 def _absent(path: Path) -> SourceError:
-    return SourceError("no such file", where=str(path), hint="Name a rollouts file or a run folder that is there.")
+    return SourceError(
+        "no such file", where=names.shown(path), hint="Name a rollouts file or a run folder that is there."
+    )
 
 
 def _held(path: Path) -> Source:
@@ -185,7 +187,7 @@ class _Found:
     def take(self, role: str, path: Path, *, note: bool = False) -> None:
         getattr(self, role)[path] = None
         if note:
-            self.notes.append(f"{role}: {path}")
+            self.notes.append(f"{role}: {names.shown(path)}")
 
     def look_at(self, path: Path, *, note: bool) -> None:
         """Sorts a path by what it is: a folder, an artifact beside a run, or rollouts, which `note` has told."""
@@ -193,8 +195,10 @@ class _Found:
             raise _absent(path)
         if path.is_dir():
             for inside in sorted(path.iterdir()):
-                if inside.is_file():
+                if _is_file(inside):
                     self._look_at_file(inside, in_folder=True, note=True)
+                elif inside.is_symlink() and inside.name.endswith(names.ROLLOUT_SUFFIXES):
+                    self.notes.append(f"left out: {names.shown(inside)} (a link that leads nowhere)")
         else:
             self._look_at_file(path, in_folder=False, note=note)
 
@@ -204,7 +208,7 @@ class _Found:
         for path in self.rollouts:
             stem = names.stem_of(path)
             candidates = [names.sibling(stem, names.INPUTS + suffix) for suffix in names.ROLLOUT_SUFFIXES]
-            existing = [candidate for candidate in candidates if candidate.is_file()]
+            existing = [candidate for candidate in candidates if _is_file(candidate)]
             looked_for += candidates[:1]
             for candidate in existing[:1]:
                 self.take("inputs", candidate, note=True)
@@ -222,7 +226,7 @@ class _Found:
             stem = names.stem_of(path)
             for suffix in names.ROLLOUT_SUFFIXES:
                 candidate = names.sibling(stem, names.FAILURES + suffix)
-                if candidate.is_file():
+                if _is_file(candidate):
                     self.take("failures", candidate, note=True)
                     break
 
@@ -230,7 +234,7 @@ class _Found:
         for folder in dict.fromkeys(path.parent for path in self.rollouts):
             plain = [folder / f"{names.INPUTS.removeprefix('_')}{suffix}" for suffix in names.ROLLOUT_SUFFIXES]
             for candidate in plain:
-                if candidate.is_file():
+                if _is_file(candidate):
                     self.take("inputs", candidate, note=True)
 
     def _look_at_file(self, path: Path, *, in_folder: bool, note: bool) -> None:
@@ -243,13 +247,19 @@ class _Found:
             self.passed_over.append(path)
         elif not in_folder:
             self.take("rollouts", path, note=note)
-        elif path.name.endswith(names.ROLLOUT_SUFFIXES) and _starts_like_rollouts(path):
-            self.take("rollouts", path, note=True)
+        elif path.name.endswith(names.ROLLOUT_SUFFIXES):
+            if _starts_like_rollouts(path):
+                self.take("rollouts", path, note=True)
+            else:
+                self.passed_over.append(path)
+                self.notes.append(f"left out: {names.shown(path)} (its first row has neither response nor reward)")
 
 
 def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
     """The paths meant by names: an existing path is itself, anything else is read as a glob."""
     for name in named:
+        if not str(name):
+            raise UsageError("an empty name is no file", hint="Name a rollouts file or a run folder.")
         path = Path(name)
         if os.path.lexists(path):
             yield path
@@ -258,10 +268,17 @@ def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
         if not matches:
             raise SourceError(
                 "no such file, and nothing matches it as a pattern",
-                where=str(name),
+                where=names.shown(name),
                 hint="Name a rollouts file or a run folder.",
             )
         yield from map(Path, matches)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name longer than the system allows
+        return False
 
 
 def _starts_like_rollouts(path: Path) -> bool:

@@ -9,6 +9,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from pipeline import names
 from pipeline.errors import SourceError
 
 BUFFER_BYTES = 1 << 20
@@ -80,7 +81,7 @@ def unreadable(path: str, error: BaseException) -> SourceError:
     """The refusal for a file that the system or a decompressor would not read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return SourceError(
-        f"cannot be read: {reason}", where=path, hint="Look at the file; it may have to be copied again."
+        f"cannot be read: {reason}", where=names.shown(path), hint="Look at the file; it may have to be copied again."
     )
 
 

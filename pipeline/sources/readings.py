@@ -33,6 +33,11 @@ def pays_off(sources: Sequence[Source], workers: int) -> bool:
     return workers > 1 and sum(source.size for source in sources) >= IN_PROCESS_BYTES
 
 
+def useful_workers(sources: Sequence[Source], workers: int) -> int:
+    """How many of these workers there is work for."""
+    return max(1, min(workers, sum(source.size for source in sources) // SMALLEST_SHARE))
+
+
 def begin(
     read: Callable[[Job], Chunk], sources: Sequence[Source], *, template: Job, workers: int, pool: Pool | None = None
 ) -> Reading:

@@ -1,0 +1,34 @@
+"""The words that options take."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Masked(StrEnum):
+    """What happens to rollouts with a truthy mask_sample."""
+
+    exclude = "exclude"
+    include = "include"
+
+
+class OnDuplicate(StrEnum):
+    """What happens to rollouts that share a key."""
+
+    error = "error"
+    first = "first"
+    last = "last"
+
+
+class OnExtra(StrEnum):
+    """What happens to rollouts that were never planned."""
+
+    error = "error"
+    drop = "drop"
+
+
+class OnBadLine(StrEnum):
+    """What happens to lines that cannot be used."""
+
+    error = "error"
+    skip = "skip"

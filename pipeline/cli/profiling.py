@@ -1,0 +1,126 @@
+"""A run → its profile files, step by step."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.cli.console import Console
+from pipeline.cli.progress import progress_bar
+from pipeline.errors import UsageError
+from pipeline.sources.files import RunFiles, find_run
+from pipeline.sources.inputs import begin_inputs
+from pipeline.sources.readings import pays_off, useful_workers
+from pipeline.sources.rollouts import begin_rollouts
+from pipeline.sources.workers import Pool, usable_cores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pipeline.options import ProfileOptions
+
+
+class Named(NamedTuple):
+    """What the user named: runs, rollouts and inputs files, and where the outputs go."""
+
+    run: Sequence[str]
+    rollouts: Sequence[str]
+    inputs: Sequence[str]
+    output: Path | None
+    output_dir: Path | None
+
+
+class Read(NamedTuple):
+    """What was read: the aligned frame, the problems and the failed attempts."""
+
+    frame: pl.DataFrame
+    problems: pl.DataFrame
+    failures: pl.DataFrame
+
+
+def limit_threads(workers: int) -> None:
+    """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
+    os.environ.setdefault("POLARS_MAX_THREADS", str(min(workers, usable_cores())))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def profile_run(named: Named, options: ProfileOptions, console: Console) -> None:
+    """Looks for the files of a run, reads them, refuses what breaks the contract, writes the profile and tells.
+
+    Raises:
+        RollprofError: The run is refused, or a gate is not met.
+    """
+    files = find_run(named.run, rollouts=named.rollouts, inputs=named.inputs, inputs_wanted=not options.rollouts_only)
+    stem = _stem(files, named)
+    for note in files.notes:
+        console.say(note)
+    if options.rollouts_only:
+        console.say("no inputs: what finished is taken for what was planned")
+    read = _read(files, options, console)
+    from pipeline.cli.telling import refuse_faults, summed_up, tell
+    from pipeline.output.profile_files import write_profile
+
+    summary = summed_up(read.frame, read.problems, read.failures, sidecar=bool(files.failures))
+    refuse_faults(read.problems, summary, options)
+    written = write_profile(
+        read.frame.lazy(),
+        stem,
+        counts=options.counts,
+        rollouts_only=options.rollouts_only,
+        sources=(*files.inputs, *files.rollouts),
+    )
+    tell(console, read.frame, read.problems, read.failures, summary, written, options)
+
+
+def _stem(files: RunFiles, named: Named) -> Path:
+    """The path that the outputs are named after, which must not be in the way of what is read."""
+    from pipeline import names
+    from pipeline.options import output_stem
+    from pipeline.output.files import check_folder
+    from pipeline.output.profile_files import paths_of
+
+    rollouts = tuple(source.named or source.path for source in files.rollouts)
+    stem = output_stem(rollouts, stem=named.output, folder=named.output_dir)
+    check_folder(stem, to_be_made=named.output_dir is not None)
+    read = {os.path.realpath(source.path) for source in (*files.rollouts, *files.inputs, *files.failures)}
+    for path in paths_of(stem):
+        if os.path.realpath(path) in read:
+            where = names.shown(path)
+            raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
+    return stem
+
+
+def _read(files: RunFiles, options: ProfileOptions, console: Console) -> Read:
+    """Reads everything; lines are read in workers while Polars is imported here."""
+    sources = (*files.rollouts, *files.inputs)
+    workers = options.jobs or 1
+    with ExitStack() as stack:
+        pool = stack.enter_context(Pool(useful_workers(sources, workers))) if pays_off(sources, workers) else None
+        begun = begin_rollouts(files.rollouts, options, workers=workers, pool=pool)
+        begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)
+        if pool is not None:
+            threading.Thread(target=_import_ahead, daemon=True).start()
+        total = sum(source.size for source in sources)
+        advance = stack.enter_context(progress_bar(total, wanted=not console.quiet))
+        from pipeline.align import align
+        from pipeline.frames.failures import scan_failures
+        from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
+        from pipeline.frames.lazy import collect_all
+        from pipeline.frames.rollouts import scan_rollouts
+
+        rollouts = scan_rollouts(files.rollouts, options, progress=advance, begun=begun)
+        if options.rollouts_only:
+            inputs = inputs_of_rollouts(rollouts, keep="last" if options.on_duplicate == "last" else "first")
+        else:
+            inputs = scan_inputs(files.inputs, progress=advance, begun=begun_inputs)
+        aligned = align(inputs, rollouts, options)
+        return Read(*collect_all([aligned.frame, aligned.problems, scan_failures(files.failures)]))
+
+
+def _import_ahead() -> None:
+    """Imports what the figures need while the lines are being read."""
+    import scipy.special  # noqa: F401
