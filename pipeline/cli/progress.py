@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from pipeline.leftovers import undone
+
 PATIENCE_SECONDS = 1.0
 
 
@@ -29,8 +31,5 @@ def progress_bar(total_bytes: int, *, wanted: bool) -> Iterator[Callable[[int], 
         if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
             bar.start()
 
-    try:
+    with undone(bar.stop):
         yield advance
-    finally:
-        if bar.live.is_started:
-            bar.stop()

@@ -159,7 +159,8 @@ def find_run(
     for path in _matching(run):
         found.look_at(path, note=path not in named)
     if not found.rollouts:
-        raise _no_rollouts(found, [str(p) for p in (*run, *rollouts)])
+        raise _no_rollouts(found, [names.shown(p) for p in (*run, *rollouts)])
+    opened = _opened(found.rollouts)
     if given := list(_matching(inputs)):
         found.inputs = dict.fromkeys(given)
     elif inputs_wanted and not found.inputs:
@@ -167,7 +168,7 @@ def find_run(
     if not found.failures:
         found.look_for_failures()
     return RunFiles(
-        rollouts=_opened(found.rollouts),
+        rollouts=opened,
         inputs=_opened(found.inputs) if inputs_wanted else (),
         failures=_opened(found.failures),
         notes=tuple(found.notes),
