@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 _undo: dict[int, Callable[[], object]] = {}
 _said = ["nothing was changed"]
+_waiting: list[Callable[[], object]] = []
+_undisturbed = [False]
 
 
 @contextlib.contextmanager
@@ -47,3 +49,22 @@ def say_at_the_end(words: str) -> None:
 def what_is_so() -> str:
     """What there is to say of the outputs when the process ends."""
     return _said[-1]
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """A block that a signal does not end in the middle, but at its end."""
+    _undisturbed[0] = True
+    try:
+        yield
+    finally:
+        _undisturbed[0] = False
+        for end in _waiting:
+            end()
+
+
+def waits(end: Callable[[], object]) -> bool:
+    """Whether what ends the process has to wait for an undisturbed block; it is then called at the end of that."""
+    if _undisturbed[0]:
+        _waiting.append(end)
+    return _undisturbed[0]

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-from pipeline.leftovers import undo_all, what_is_so
+from pipeline.leftovers import undo_all, waits, what_is_so
 
 WORDS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "The terminal went away"}
 
@@ -37,6 +37,8 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
+    if waits(lambda: _end(number, None)):
+        return
     undo_all()
     for name in WORDS:
         if hasattr(signal, name):

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import secrets
-import signal
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +14,7 @@ from typing import IO
 
 from pipeline import names
 from pipeline.errors import SourceError
-from pipeline.leftovers import say_at_the_end, undone
+from pipeline.leftovers import say_at_the_end, undisturbed, undone
 
 
 @contextlib.contextmanager
@@ -47,7 +46,7 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         for target, shown in zip(targets, paths, strict=True):
             with _telling(shown):
                 _check_place(target)
-        with _undisturbed():
+        with undisturbed():
             for path, target, shown in zip(temporary, targets, paths, strict=True):
                 with _telling(shown):
                     _put(path, target)
@@ -61,20 +60,6 @@ def _telling(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise unwritable(path, error) from error
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Holds signals back while the files take their places."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check_place(target: Path) -> None:
