@@ -30,7 +30,7 @@ profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
 	$(BIN)/rollprof profile $(if $(INPUTS),--rollouts '$(ROLLOUTS)' --inputs '$(INPUTS)','$(ROLLOUTS)') $(if $(OUT),-o '$(OUT)') $(if $(PARTIAL),--partial) $(ARGS)
 
 test: $(READY) ## Run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: format lint types contracts test ## Format, lint, types, import contracts and tests
 

@@ -38,7 +38,7 @@ def planned(task: int = 0, rollout: int = 0, agent: Any = "a", **fields: Any) ->
     return {"_ng_task_index": task, "_ng_rollout_index": rollout, **reference, **fields}
 
 
-def finished(task: int = 0, rollout: int = 0, usage: Row | None = None, **fields: Any) -> Row:
+def finished(task: int = 0, rollout: int = 0, usage: Any = None, **fields: Any) -> Row:
     """A rollout, its own fields before its usage."""
     response = {"response": {"usage": usage or {}}}
     return {"_ng_task_index": task, "_ng_rollout_index": rollout, **fields, **response}

@@ -185,6 +185,9 @@ def who(*names: tuple[str | None, str | None]) -> list[Row]:
         (who((None, "b"), (None, None)), ["b", "b"]),
         (who((None, "b"), (None, "c"), (None, None)), ["b", "c", None]),
         (who((None, None), (None, None)), [None, None]),
+        (who(("s", "a"), (None, None)), ["a", "a"]),
+        (who(("s", None), (None, None)), ["s", "s"]),
+        (who(("s", "a"), ("t", "a"), (None, None)), ["s", "t", None]),
         (who((None, ""), (None, "a")), ["", "a"]),
     ],
 )
@@ -239,8 +242,16 @@ def test_fan_out(agents: list[tuple[str | None, int]], fan_out: bool, tmp_path: 
     rollouts = [finished(task, index) for index, (_, task) in enumerate(agents)]
     inputs = [planned(task, index, agent) for index, (agent, task) in enumerate(agents)]
     frame = aligned(tmp_path, inputs, rollouts)[0]
-    orders = frame["_agent_order"] if fan_out else pl.Series([0] * len(frame))
-    assert frame["_row_agent"].to_list() == orders.to_list()
+    orders = [order + 1 if fan_out else 0 for order in frame["_agent_order"]]
+    assert frame["_row_agent"].to_list() == orders
+
+
+@pytest.mark.parametrize("masked", [None, True])
+def test_fan_out_goes_by_the_plan(masked: bool | None, tmp_path: Path) -> None:
+    inputs = [planned(0, 0, "a"), planned(0, 1, "b"), planned(1, 0, "a")]
+    rollouts = [finished(0, 0), finished(1, 0)] + ([finished(0, 1, mask_sample=True)] if masked else [])
+    frame = aligned(tmp_path, inputs, rollouts, PARTIAL)[0]
+    assert frame["_row_agent"].to_list() == [1, 2, 1]
 
 
 def test_any_index_of_64_bits_is_a_key(tmp_path: Path) -> None:

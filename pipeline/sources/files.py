@@ -20,6 +20,7 @@ from pipeline.sources.lines import Segment, compression_of, lines_of, unreadable
 
 SEGMENT_BYTES = 16 << 20
 FILES_IN_A_JOB = 1000
+SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,12 @@ def find_run(
     """
     found = _Found()
     named = {Path(name) for name in run}
+    taken = {Path(name) for name in rollouts}
     for path in _matching(rollouts):
-        found.take("rollouts", path)
+        if path in taken:
+            found.take("rollouts", path)
+        else:
+            found.look_at(path, note=True)
     for path in _matching(run):
         found.look_at(path, note=path not in named)
     if not found.rollouts:
@@ -171,7 +176,7 @@ def find_run(
         rollouts=opened,
         inputs=_opened(found.inputs) if inputs_wanted else (),
         failures=_opened(found.failures),
-        notes=tuple(found.notes),
+        notes=tuple(found.told()),
     )
 
 
@@ -183,12 +188,20 @@ class _Found:
         self.inputs: dict[Path, None] = {}
         self.failures: dict[Path, None] = {}
         self.passed_over: list[Path] = []
-        self.notes: list[str] = []
+        self.notes: list[tuple[str, str]] = []
+
+    def told(self) -> Iterator[str]:
+        """What was taken for what, a line each; of many files of a role the first few and the number of the rest."""
+        for role in dict.fromkeys(role for role, _ in self.notes):
+            of_role = [what for told, what in self.notes if told == role]
+            yield from (f"{role}: {what}" for what in of_role[:SHOWN])
+            if len(of_role) > SHOWN:
+                yield f"{role}: … and {len(of_role) - SHOWN:,} more"
 
     def take(self, role: str, path: Path, *, note: bool = False) -> None:
         getattr(self, role)[path] = None
         if note:
-            self.notes.append(f"{role}: {names.shown(path)}")
+            self.notes.append((role, names.shown(path)))
 
     def look_at(self, path: Path, *, note: bool) -> None:
         """Sorts a path by what it is: a folder, an artifact beside a run, or rollouts, which `note` has told."""
@@ -199,7 +212,7 @@ class _Found:
                 if _is_file(inside):
                     self._look_at_file(inside, in_folder=True, note=True)
                 elif inside.is_symlink() and inside.name.endswith(names.ROLLOUT_SUFFIXES):
-                    self.notes.append(f"left out: {names.shown(inside)} (a link that leads nowhere)")
+                    self.notes.append(("left out", f"{names.shown(inside)} (a link that leads nowhere)"))
         else:
             self._look_at_file(path, in_folder=False, note=note)
 
@@ -253,7 +266,7 @@ class _Found:
                 self.take("rollouts", path, note=True)
             else:
                 self.passed_over.append(path)
-                self.notes.append(f"left out: {names.shown(path)} (its first row has neither response nor reward)")
+                self.notes.append(("left out", f"{names.shown(path)} (its first row has neither response nor reward)"))
 
 
 def _matching(named: Iterable[str | Path]) -> Iterator[Path]:

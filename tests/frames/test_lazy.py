@@ -9,11 +9,15 @@ import polars as pl
 import pytest
 
 from pipeline.align import align
+from pipeline.completion import accounting
 from pipeline.errors import RollprofError, SourceError, WorkerError
 from pipeline.frames.failures import scan_failures
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
 from pipeline.frames.lazy import collect, collect_all, lazy_frame
 from pipeline.frames.rollouts import scan_rollouts
+from pipeline.profile.agents import profile_agents
+from pipeline.profile.repeats import profile_repeats
+from pipeline.profile.tasks import profile_tasks
 from tests.runs import finished, jsonl
 
 FRAME = pl.DataFrame({"a": [1, 2, 3], "b": [True, None, False]})
@@ -44,11 +48,13 @@ def test_a_scan_reads_only_when_collected_and_only_once(scan: Callable[[Path], p
 def test_nothing_is_read_before_a_run_is_collected(file: Path) -> None:
     bare, plan = scan_rollouts(file), scan_inputs(file)
     aligned = align(plan, bare)
-    frames = [inputs_of_rollouts(bare), aligned.frame, aligned.problems]
+    repeats = profile_repeats(aligned.frame)
+    figures = [repeats, profile_tasks(aligned.frame), profile_agents(aligned.frame, repeats)]
+    frames = [inputs_of_rollouts(bare), aligned.frame, aligned.problems, *figures]
     file.write_bytes(file.read_bytes().replace(b'"m": 2', b'"m": 7'))
     assert collect(aligned.frame)["m"].to_list() == [0, 1, 7]
     file.unlink()
-    assert [len(frame) for frame in collect_all(frames)] == [3, 3, 0]
+    assert [len(frame) for frame in collect_all(frames)] == [3, 3, 0, 0, 3, 1]
     assert aligned.completion.counts["completed_rollout_rows"] == 3
 
 
@@ -166,3 +172,25 @@ def test_an_error_of_another_frame_is_not_told_again() -> None:
         collect(lazy_frame(read))
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
         collect(FRAME.lazy().select("none"))
+
+
+FIGURES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
+    "tasks": profile_tasks,
+    "repeats": profile_repeats,
+    "agents": lambda frame: profile_agents(frame, profile_repeats(frame)),
+    "accounting": lambda frame: accounting(frame, scan_failures([])),
+}
+
+
+@pytest.mark.parametrize("figures", FIGURES.values(), ids=FIGURES)
+@pytest.mark.parametrize("error", [SourceError("gone"), KeyboardInterrupt()], ids=["refusal", "interrupt"])
+def test_an_error_of_reading_comes_out_where_figures_are_collected(
+    error: BaseException, figures: Callable[[pl.LazyFrame], pl.LazyFrame], file: Path
+) -> None:
+    def read() -> pl.DataFrame:
+        raise error
+
+    wanted = figures(align(scan_inputs(file), lazy_frame(read)).frame)
+    with pytest.raises(type(error)) as raised:
+        collect(wanted)
+    assert raised.value is error

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars import selectors as cs
 
 from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
@@ -12,7 +13,9 @@ from pipeline.options import ReadOptions
 from tests.runs import Row, finished, sources_of
 
 NAN = float("nan")
-ODD = {"n": 1, "rn": 2, "un": 3, "r": 4, "u": 5, "": 6, "mean/n": 7, "{}": 8, "{n}": 9, "n n": 10, 'q"': 11, "\x00": 12}
+PATTERNS = ("*", "^n.*$", "^.*$", "^none$")
+ODD_NAMES = ("n", "rn", "un", "r", "u", "", "mean/n", "{}", "{n}", "n n", 'q"', "\x00", *PATTERNS)
+ODD = {name: number for number, name in enumerate(ODD_NAMES)}
 
 
 def metrics(folder: Path, rows: list[Row], options: ReadOptions | None = None) -> tuple[list[str], list[Row]]:
@@ -43,6 +46,7 @@ def metrics(folder: Path, rows: list[Row], options: ReadOptions | None = None) -
         ([finished(reward=1, usage={"reward": 2})], [{"reward": 1, "usage/reward": 2}]),
         ([finished(reward=1, usage={"reward": 1})], [{"reward": 1, "usage/reward": 1}]),
         ([finished(usage={"reward": 1})], [{"usage/reward": 1}]),
+        ([finished(usage={"rollout_id": 1})], [{"row/rollout_id": 1}]),
         ([finished(rollout_id=1)], [{"row/rollout_id": 1}]),
         ([finished(rollout_id="0:0", m=1)], [{"m": 1}]),
         ([finished(usage={"rollout_id": "0:0"}, rollout_id=1)], [{"row/rollout_id": 1}]),
@@ -57,6 +61,19 @@ def metrics(folder: Path, rows: list[Row], options: ReadOptions | None = None) -
             [{"usage/reward": 2, "usage/usage/reward": 1}],
         ),
         ([finished(rollout_id=1, **{"row/rollout_id": 2})], [{"row/row/rollout_id": 1, "row/rollout_id": 2}]),
+        ([finished(n=1, usage={"n": 2}), finished(0, 1, **{"row/n": NAN})], [{"row/n": 1, "n": 2}, {}]),
+        (
+            [finished(n=1), finished(0, 1, usage={"n": 2, "row/n": 3}, **{"row/n": 3})],
+            [{"row/row/n": 1}, {"n": 2, "row/n": 3}],
+        ),
+        (
+            [finished(0, usage={"n": 2, "row/n": 3}, **{"row/n": 3}), finished(1, n=1)],
+            [{"n": 2, "row/n": 3}, {"row/row/n": 1}],
+        ),
+        (
+            [finished(0, usage={"row/n": 3}), finished(1, usage={"n": 1}, **{"n": 1, "row/n": 2})],
+            [{"row/n": 3}, {"row/row/n": 2, "n": 1}],
+        ),
         ([finished(**ODD)], [ODD]),
         ([finished(usage=ODD)], [ODD]),
         ([finished(**ODD), finished(0, 1, usage=ODD)], [{f"row/{name}": value for name, value in ODD.items()}, ODD]),
@@ -64,6 +81,20 @@ def metrics(folder: Path, rows: list[Row], options: ReadOptions | None = None) -
 )
 def test_names(rows: list[Row], found: list[dict[str, Any]], tmp_path: Path) -> None:
     assert metrics(tmp_path, rows)[1] == found
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_name_that_polars_would_take_for_a_pattern_can_be_selected(name: str, tmp_path: Path) -> None:
+    (source,) = sources_of(tmp_path, "rollouts", [[finished(**ODD)]])
+    assert collect(scan_rollouts([source]).select(cs.by_name(name))).to_dicts() == [{name: ODD[name]}]
+
+
+def test_names_that_clash_twice_do_not_go_by_the_order_of_lines(tmp_path: Path) -> None:
+    usage = {"n": 5, "row/n": 6}
+    rows = [finished(0, usage=usage, **{"n": 1, "row/n": 2}), finished(1, usage=usage, **{"row/n": 3, "n": 4})]
+    names, found = metrics(tmp_path, rows)
+    assert metrics(tmp_path, rows[::-1]) == (names, found[::-1])
+    assert found[0] == {"row/row/n": 1, "row/row/row/n": 2, "n": 5, "row/n": 6}
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,18 @@
 """Rollouts become rows in the order of their lines, with a column a metric, whatever is in them."""
 
-import gzip
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-import zstandard
 
 from pipeline.errors import SourceError
 from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ReadOptions
-from pipeline.sources.files import open_source
+from pipeline.sources import readings
+from pipeline.sources.files import open_source, segments
+from tests.packing import PACKS, Pack
 from tests.runs import Content, finished, jsonl, sources_of
 
 INTERNAL = {
@@ -168,8 +168,27 @@ def test_what_is_appended_after_the_look_is_not_read(tmp_path: Path) -> None:
     assert collect(scan_rollouts([path]))["_ng_task_index"].to_list() == [0, 1]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_compressed_files_read_the_same(pack: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("segment_bytes", [40, 90, 300, 1000])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ranges_and_workers_read_the_same(
+    segment_bytes: int, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [finished(task, m=task, usage={f"u{task % 3}": task / 2}, agent_ref=f"a{task % 2}") for task in range(12)]
+    contents = [
+        b"\xef\xbb\xbf" + jsonl(rows[:4]) + b"\n" + BAD + jsonl(rows[4:6]),
+        b"\n \n",
+        b"no JSON\n" + jsonl(rows[6:]).replace(b"\n", b"\r\n") + b'{"_ng_task_index":1',
+    ]
+    want = scanned(tmp_path, *contents, options=ReadOptions(jobs=1))
+    monkeypatch.setattr(readings, "IN_PROCESS_BYTES", 0)
+    monkeypatch.setattr(readings, "segments", lambda sources, **_: segments(sources, segment_bytes=segment_bytes))
+    found = scanned(tmp_path, *contents, options=ReadOptions(jobs=jobs))
+    order = ("_file", "_line")
+    assert found.select(want.columns).sort(order).equals(want.sort(order))
+
+
+@pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS)
+def test_compressed_files_read_the_same(pack: Pack, tmp_path: Path) -> None:
     content = jsonl([finished(task, m=task, text="a" * 100) for task in range(50)]) + b"no JSON\n"
     plain = scanned(tmp_path, content)
     packed = scanned(tmp_path, pack(content))

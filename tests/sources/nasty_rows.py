@@ -30,6 +30,9 @@ READABLE = {
     "64 bits": row(b'"m":9223372036854775808,"n":18446744073709551615'),
     "more than 64 bits": row(b'"m":18446744073709551616,"n":-9223372036854775809'),
     "40 digits": row(b'"m":1234567890123456789012345678901234567890'),
+    "400 digits": row(b'"m":' + b"1" * 400 + b',"n":-' + b"1" * 400 + b',"o":1'),
+    "5000 digits": row(b'"m":' + b"1" * 5000 + b',"o":1'),
+    "5000 digits in a list": row(b'"m":[' + b"1" * 5000 + b'],"o":1'),
     "minus zero": row(b'"m":-0.0,"n":-0'),
     "exponents": row(b'"m":1E5,"n":1e+2,"o":12e-1,"p":0e0'),
     "many digits": row(b'"m":0.1000000000000000055511151231257827021181583404541015625'),
@@ -57,6 +60,8 @@ READABLE = {
     "largest indices": b'{"_ng_task_index":9223372036854775807,"_ng_rollout_index":-9223372036854775808}',
     "agent is a float": row(b'"agent_ref":0.1'),
     "agent is a large number": row(b'"agent_ref":9223372036854775808'),
+    "agent is a very large number": row(b'"agent_ref":12345678901234567890123'),
+    "agent is a very small number": row(b'"agent_ref":-12345678901234567890123'),
     "agent is a list": row(b'"agent_ref":["a"]'),
     "mask is 0.0": row(b'"mask_sample":0.0'),
     "mask is a list": row(b'"mask_sample":[0]'),
@@ -93,6 +98,8 @@ UNREADABLE = {
     "no such escape": row(b'"t":"\\x41"'),
     "half an escape": row(b'"t":"\\u00"'),
     "not UTF-8": row(b'"t":"\xff"'),
+    "surrogate as UTF-8": row(b'"t":"\xed\xa0\x80"'),
+    "surrogates as UTF-8": row(b'"t":"\xed\xa0\xbd\xed\xb8\x80"'),
     "overlong UTF-8": row(b'"t":"\xc0\xaf"'),
     "half a letter": row(b'"t":"\xe2\x82"'),
     "a list": b"[" + row() + b"]",
@@ -108,6 +115,9 @@ UNREADABLE = {
     "index is a list": b'{"_ng_task_index":[1],"_ng_rollout_index":2}',
     "index is NaN": b'{"_ng_task_index":NaN,"_ng_rollout_index":2}',
     "index is beyond a double": b'{"_ng_task_index":1e400,"_ng_rollout_index":2}',
+    "index of 400 digits": b'{"_ng_task_index":' + b"1" * 400 + b',"_ng_rollout_index":2}',
+    "index of 5000 digits": b'{"_ng_task_index":1,"_ng_rollout_index":-' + b"1" * 5000 + b"}",
+    "index just below 64 bits": b'{"_ng_task_index":1,"_ng_rollout_index":-9223372036854775809}',
     "index of 64 bits": b'{"_ng_task_index":9223372036854775808,"_ng_rollout_index":2}',
     "negative index beyond 64 bits": b'{"_ng_task_index":1,"_ng_rollout_index":-18446744073709551616}',
     "last of two indices is text": b'{"_ng_task_index":1,"_ng_rollout_index":2,"_ng_task_index":"x"}',
@@ -116,6 +126,17 @@ UNREADABLE = {
     "lone surrogate in an agent's name": row(b'"agent_ref":{"name":"\\ud800"}'),
     "100 000 deep": row(b'"deep":' + deep(100_000)),
 }
+
+READ_OR_NOT = {
+    "byte order mark within a file": b"\xef\xbb\xbf" + row(b'"m":1'),
+    "two byte order marks": b"\xef\xbb\xbf\xef\xbb\xbf" + row(b'"m":1'),
+    "lower-case nan": row(b'"m":nan,"n":1'),
+    "inf": row(b'"m":inf,"n":1'),
+    "minus NaN": row(b'"m":-NaN,"n":1'),
+    "upper-case INFINITY": row(b'"m":INFINITY,"n":1'),
+    "1100 deep": row(b'"deep":' + deep(1100), b'"m":1'),
+}
+"""Whether these are read is not said, only that it does not go by the parser."""
 
 
 def as_read(rollouts: Path) -> list[dict[str, Any]]:
@@ -132,4 +153,4 @@ def as_read(rollouts: Path) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     sys.modules["fastsimdjson"] = None  # type: ignore[assignment]  # makes importing it fail
-    print(json.dumps(as_read(Path(sys.argv[1]))))
+    sys.stdout.write(json.dumps(as_read(Path(sys.argv[1]))))

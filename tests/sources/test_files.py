@@ -1,16 +1,14 @@
 """What a user names becomes the files of a run, each by its role."""
 
-import gzip
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import zstandard
 
 from pipeline.errors import RollprofError, SourceError, UsageError
 from pipeline.sources.files import RunFiles, find_run, open_source
+from tests.packing import PACKS, Pack, gz, zst
 from tests.runs import finished, jsonl, planned
 
 ROLLOUTS, INPUTS, FAILURES = jsonl([finished(reward=1)]), jsonl([planned()]), b"{}\n"
@@ -182,15 +180,24 @@ def test_what_rollouts_start_like(first: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "pack", "compression"),
-    [(".jsonl.gz", gzip.compress, "gz"), (".jsonl.zst", zstandard.compress, "zst"), (".jsonl", gzip.compress, "gz")],
+    [(".jsonl.gz", gz, "gz"), (".jsonl.zst", zst, "zst"), (".jsonl", gz, "gz")],
 )
-def test_compressed_files(suffix: str, pack: Any, compression: str, tmp_path: Path) -> None:
+def test_compressed_files(suffix: str, pack: Pack, compression: str, tmp_path: Path) -> None:
     (tmp_path / f"run{suffix}").write_bytes(pack(ROLLOUTS))
     (tmp_path / f"run_materialized_inputs{suffix}").write_bytes(pack(INPUTS))
     found = find_run([tmp_path / f"run{suffix}"])
     sources = [*found.rollouts, *found.inputs]
     assert [source.path.name for source in sources] == [f"run{suffix}", f"run_materialized_inputs{suffix}"]
     assert {(source.compression, source.seekable) for source in sources} == {(compression, False)}
+
+
+@pytest.mark.parametrize("suffix", PACKS)
+@pytest.mark.parametrize("text", ["", "a" * 1000])
+def test_compressed_rollouts_are_found_in_a_folder(suffix: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / f"run.jsonl.{suffix}"
+    path.write_bytes(PACKS[suffix](jsonl([finished(reward=1, text=text)])))
+    found = find_run([tmp_path], inputs_wanted=False)
+    assert [source.path for source in found.rollouts] == [path]
 
 
 def test_inputs_that_are_named_win_over_those_beside(tmp_path: Path) -> None:
@@ -212,6 +219,13 @@ def test_each_file_is_taken_once(tmp_path: Path) -> None:
     (tmp_path / "link.jsonl").symlink_to("run.jsonl")
     named = ["run.jsonl", ".", "*.jsonl", "link.jsonl", "../" + tmp_path.name + "/run.jsonl"]
     assert names_of(find_run(in_folder(tmp_path, named)), tmp_path) == WHOLE
+
+
+def test_a_file_named_again_keeps_its_place(tmp_path: Path) -> None:
+    make(tmp_path, "a.jsonl", "b.jsonl")
+    (tmp_path / "again.jsonl").symlink_to("a.jsonl")
+    named = in_folder(tmp_path, ["a.jsonl", "b.jsonl", "again.jsonl"])
+    assert names_of(find_run(named, inputs_wanted=False), tmp_path) == {"rollouts": ["a.jsonl", "b.jsonl"]}
 
 
 def test_notes_say_what_was_found_by_name(tmp_path: Path) -> None:
@@ -254,8 +268,9 @@ def test_refusals(there: list[str], named: list[str], kind: type[RollprofError],
 def test_a_folder_in_the_place_of_a_file_is_refused(role: str, tmp_path: Path) -> None:
     make(tmp_path, "run*")
     named = {"rollouts": [tmp_path / "run.jsonl"], "inputs": [tmp_path / "run_materialized_inputs.jsonl"]}
+    named[role] = [tmp_path]
     with pytest.raises(SourceError, match="is a folder"):
-        find_run(**{**named, role: [tmp_path]})
+        find_run(rollouts=named["rollouts"], inputs=named["inputs"])
 
 
 def test_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:

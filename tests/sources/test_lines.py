@@ -1,13 +1,11 @@
 """Ranges of a file give its lines, each once, whatever the ranges, the buffer and the compression are."""
 
-import gzip
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,37 +13,10 @@ from pipeline.errors import SourceError
 from pipeline.sources import lines
 from pipeline.sources.files import open_source, segments
 from pipeline.sources.lines import Segment, compression_of, lines_of
+from tests.packing import ALL_PACKS, Pack, gz, in_two, zst_as_stream
 
 BOM = b"\xef\xbb\xbf"
 Found = list[tuple[int, bytes, bool]]
-
-
-def zst_with_size(data: bytes) -> bytes:
-    return zstandard.compress(data)
-
-
-def zst_as_stream(data: bytes) -> bytes:
-    compressor = zstandard.ZstdCompressor(write_checksum=True).compressobj()
-    return compressor.compress(data) + compressor.flush()
-
-
-def in_two(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Two members, or frames, one after the other, cut within a line."""
-
-    def compressed(data: bytes) -> bytes:
-        middle = len(data) // 2
-        return compress(data[:middle]) + compress(data[middle:])
-
-    return compressed
-
-
-COMPRESSIONS = {
-    "gz": gzip.compress,
-    "gz-members": in_two(gzip.compress),
-    "zst": zst_with_size,
-    "zst-stream": zst_as_stream,
-    "zst-frames": in_two(zst_with_size),
-}
 
 
 def expected(content: bytes) -> Found:
@@ -154,31 +125,31 @@ def test_segments_cover_every_source_once(segment_bytes: int, tmp_path: Path) ->
     assert list(found.values()) == [expected(content) for content in contents]
 
 
-@pytest.mark.parametrize("compress", COMPRESSIONS.values(), ids=COMPRESSIONS)
+@pytest.mark.parametrize("pack", ALL_PACKS.values(), ids=ALL_PACKS)
 @pytest.mark.parametrize("content", [b"", b"a", BOM + b"a\nbb\n\nc", b"x" * 3_000_000 + b"\n" + b"y\n" * 1000])
-def test_compressed_lines(compress: Callable[[bytes], bytes], content: bytes, tmp_path: Path) -> None:
+def test_compressed_lines(pack: Pack, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "named.jsonl"
-    path.write_bytes(compress(content))
+    path.write_bytes(pack(content))
     compression = open_source(path).compression
     assert compression
     assert found_in(path, 0, None, None, compression) == expected(content)
 
 
-@pytest.mark.parametrize("compress", [COMPRESSIONS["gz"], COMPRESSIONS["gz-members"], COMPRESSIONS["zst-stream"]])
+@pytest.mark.parametrize("pack", [gz, in_two(gz), zst_as_stream], ids=["gz", "gz-members", "zst-stream"])
 @pytest.mark.parametrize("missing", [1, 4, 9, 500])
-def test_a_damaged_block_is_refused(compress: Callable[[bytes], bytes], missing: int, tmp_path: Path) -> None:
-    whole = bytearray(compress(incompressible(5_000)))
+def test_a_damaged_block_is_refused(pack: Pack, missing: int, tmp_path: Path) -> None:
+    whole = bytearray(pack(incompressible(5_000)))
     whole[len(whole) - missing] ^= 0xFF
     path = tmp_path / "damaged"
     path.write_bytes(whole)
     assert_refused(path)
 
 
-@pytest.mark.parametrize("compress", [COMPRESSIONS["gz"], COMPRESSIONS["gz-members"]], ids=["gz", "gz-members"])
-@pytest.mark.parametrize("missing", [1, 7, 8, 20, 2_000])
-def test_a_gz_that_is_cut_off_is_refused(compress: Callable[[bytes], bytes], missing: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pack", ALL_PACKS.values(), ids=ALL_PACKS)
+@pytest.mark.parametrize("missing", [1, 3, 7, 8, 20, 2_000])
+def test_a_file_that_is_cut_off_is_refused(pack: Pack, missing: int, tmp_path: Path) -> None:
     path = tmp_path / "cut"
-    path.write_bytes(compress(incompressible(5_000))[:-missing])
+    path.write_bytes(pack(incompressible(5_000))[:-missing])
     assert_refused(path)
 
 

@@ -13,10 +13,10 @@ from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ReadOptions
 from pipeline.sources import rows
-from tests.sources.nasty_rows import KEY, READABLE, UNREADABLE, as_read, row
+from tests.sources.nasty_rows import KEY, READ_OR_NOT, READABLE, UNREADABLE, as_read, row
 
 ROOT = Path(__file__).parents[2]
-LINES = READABLE | UNREADABLE
+LINES = READABLE | UNREADABLE | READ_OR_NOT
 
 
 def read(folder: Path, line: bytes, *nested: str) -> dict[str, Any]:
@@ -79,7 +79,8 @@ def test_whole_numbers(value: float, number: int) -> None:
     [
         (2**63, "does not fit 64 bits"),
         (-(2**63) - 1, "does not fit 64 bits"),
-        (10**300, "does not fit 64 bits"),
+        pytest.param(10**400, "does not fit 64 bits", id="400 digits"),
+        pytest.param(-(10**5000), "does not fit 64 bits", id="5000 digits"),
         (float(2**63), "does not fit 64 bits"),
         (0.5, "0.5, not a whole number"),
         (float("nan"), "nan, not a whole number"),
@@ -195,7 +196,16 @@ USAGE = b'"response":{"usage":{"n":1,"details":{"c":2,"d":{"e":3}},"m":4}}'
         (USAGE, ("usage",), {"n": 1, "usage/details/c": 2, "usage/details/d/e": 3, "m": 4}),
         (USAGE, ("v",), {"n": 1, "m": 4}),
         (b'"v":2,"v":{"x":1}', ("v",), {"v/x": 1}),
-        (b'"_v":{"x":1},"m":2', ("_v",), {"m": 2}),
+        (b'"v":{"a":1},"v":{"b":2}', ("v",), {"v/b": 2}),
+        (b'"v":{"a":1},"v":2', ("v",), {"v": 2}),
+        (b'"v":{"a":1,"a":"x"}', ("v",), {}),
+        (b'"v":{"x":{"a":1},"x":{"b":2}}', ("v",), {"v/x/b": 2}),
+        (b'"response":{"usage":{"d":{"a":1},"d":{"b":2}}}', ("usage",), {"usage/d/b": 2}),
+        (b'"response":{"usage":{"d":{"a":1,"a":null}}}', ("usage",), {}),
+        (b'"v":{"a":1},"v/a":2', ("v",), {"v/v/a": 1, "v/a": 2}),
+        (b'"v/a":2,"v":{"a":1}', ("v",), {"v/a": 2, "v/v/a": 1}),
+        (b'"response":{"usage":{"d":{"a":1},"usage/d/a":2}}', ("usage",), {"usage/usage/d/a": 1, "usage/d/a": 2}),
+        (b'"usage/d/a":2,"response":{"usage":{"d":{"a":1}}}', ("usage",), {"usage/d/a": 2, "usage/usage/d/a": 1}),
         (b'"v":{"x":1e400,"y":NaN,"z":3}', ("v",), {"v/z": 3}),
     ],
 )
@@ -203,7 +213,7 @@ def test_nested(members: bytes, nested: tuple[str, ...], found: dict[str, Any], 
     assert list(metrics(tmp_path, row(members), *nested).items()) == list(found.items())
 
 
-@pytest.mark.parametrize("blank", [b"", b" ", b"\t", b"\r", b" \t\r"])
+@pytest.mark.parametrize("blank", [b"", b" ", b"\t", b"\r", b" \t\r", b" " * 1001, b"\t" * 5000])
 def test_blank_lines_are_no_rows_but_count_as_lines(blank: bytes, tmp_path: Path) -> None:
     path = tmp_path / "rollouts.jsonl"
     path.write_bytes(blank + b"\n" + row() + b"\n" + blank)

@@ -1,20 +1,22 @@
 """Jobs are done by processes in any order and given back in theirs; a worker that is lost is an error."""
 
+import gc
 import os
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline.errors import SourceError, WorkerError
-from pipeline.sources import workers
+from pipeline.errors import RollprofError, SourceError, WorkerError
 from pipeline.sources.workers import map_jobs, usable_cores
 from tests.sources import work
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -76,12 +78,70 @@ def test_workers_end_with_the_one_who_asks(monkeypatch: pytest.MonkeyPatch) -> N
         started.append(start(*args, **options))  # type: ignore[call-overload]
         return started[-1]
 
-    monkeypatch.setattr(workers.subprocess, "Popen", remember)
+    monkeypatch.setattr(subprocess, "Popen", remember)
     found = map_jobs(work.squared, range(8), workers=2)
     next(found)
     found.close()  # type: ignore[attr-defined]
     assert len(started) == 2
     assert all(process.poll() is not None for process in started)
+
+
+@pytest.fixture
+def unhandled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What ended threads that nothing handled."""
+    found: list[str] = []
+    monkeypatch.setattr(
+        threading, "excepthook", lambda args: found.append(f"{args.exc_type.__name__}: {args.exc_value}")
+    )
+    return found
+
+
+def test_a_mapping_that_is_given_up(unhandled: list[str]) -> None:
+    for _ in range(6):
+        results = map_jobs(work.squared, range(8), workers=4)
+        next(results)
+        results.close()  # type: ignore[attr-defined]
+    assert unhandled == []
+
+
+@pytest.mark.parametrize("job", [work.REFUSED, work.KILLED])
+def test_a_mapping_that_is_refused(job: str, unhandled: list[str]) -> None:
+    for _ in range(6):
+        with pytest.raises(RollprofError):
+            list(map_jobs(work.obey, ["a", job, "b", "c"], workers=4))
+    assert unhandled == []
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_threads_and_pipes_end_with_the_mapping() -> None:
+    before = threading.active_count(), open_files()
+    for _ in range(3):
+        assert list(map_jobs(work.obey, ["a", "b", "c"], workers=2)) == ["a", "b", "c"]
+    deadline = time.monotonic() + 1
+    while threading.active_count() > before[0] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    gc.collect()
+    assert (threading.active_count(), open_files()) == before
+
+
+def test_a_job_that_cannot_be_sent_is_an_error(unhandled: list[str]) -> None:
+    jobs: list[Any] = ["a", lambda: None]
+    ended: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            list(map_jobs(work.obey, jobs, workers=2))
+        except BaseException as error:  # noqa: BLE001 - whatever it is
+            ended.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(2)
+    assert ended
+    assert unhandled == []
 
 
 def test_it_works_from_a_script_without_a_main_guard(tmp_path: Path) -> None:
@@ -126,8 +186,8 @@ def test_usable_cores(
             raise FileNotFoundError(path)
         return quota
 
-    monkeypatch.setattr(workers.os, "sched_getaffinity", lambda _process: set(range(affinity)), raising=False)
-    monkeypatch.setattr(workers.Path, "read_text", read_text)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(affinity)), raising=False)
+    monkeypatch.setattr(Path, "read_text", read_text)
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     if slurm is not None:
         monkeypatch.setenv("SLURM_CPUS_PER_TASK", slurm)
