@@ -43,9 +43,12 @@ def main() -> None:
             told = {"schema_version": 1, "kind": "foreign_package", "exit_code": 3, "message": message, "hint": HINT}
             print(json.dumps(told | {"counts": {}, "keys": {}, "places": {}}))
         sys.exit(3)
-    from pipeline.cli.main import main as run
+    from pipeline.cli.signals import ended_by_signals
 
-    run()
+    with ended_by_signals():
+        from pipeline.cli.main import main as run
+
+        run()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from typer.exceptions import TyperException
 from pipeline.cli.console import Console, flush_result, prepare_streams
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
-from pipeline.cli.signals import ended_by_signals
 from pipeline.errors import Exit, RollprofError, UsageError
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -46,9 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     prepare_streams()
     console = Console(as_json="--json" in given)
     try:
-        with ended_by_signals():
-            code = _run(given)
-            flush_result()
+        code = _run(given)
+        flush_result()
     except RollprofError as error:
         console.refuse(error)
         code = int(error.exit_code)

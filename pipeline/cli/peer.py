@@ -32,18 +32,18 @@ def translated(arguments: Sequence[str]) -> list[str]:
             raise UsageError(f"{argument} needs plus signs", hint=f"Write ++{argument}, or {_ours(key, value)}.")
         elif key not in OPTIONS:
             raise UsageError(f"{argument} is not known", hint=f"Known are {', '.join(f'+{key}=…' for key in OPTIONS)}.")
+        elif key != "allow_partial_rollouts":
+            ours += [OPTIONS[key], value]
+        elif _is_true(key, value):
+            ours.append(OPTIONS[key])
         else:
-            ours.extend(_option(key, value))
+            ours = [option for option in ours if option != OPTIONS[key]]
     return ours
 
 
-def _option(key: str, value: str) -> list[str]:
-    if key != "allow_partial_rollouts":
-        return [OPTIONS[key], value]
-    if value.lower() in TRUE:
-        return [OPTIONS[key]]
-    if value.lower() in FALSE:
-        return []
+def _is_true(key: str, value: str) -> bool:
+    if value.lower() in TRUE | FALSE:
+        return value.lower() in TRUE
     raise UsageError(f"{key}={value} is neither true nor false", hint=f"Write ++{key}=true, or leave it out.")
 
 

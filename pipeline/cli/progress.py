@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 
-from pipeline.leftovers import undone
+from pipeline.leftovers import forget, remember
 
 PATIENCE_SECONDS = 1.0
+SHOW_CURSOR = b"\x1b[?25h\n"
 
 
 @contextlib.contextmanager
@@ -29,7 +31,18 @@ def progress_bar(total_bytes: int, *, wanted: bool) -> Iterator[Callable[[int], 
     def advance(read: int) -> None:
         bar.advance(task, read)
         if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
+            keys.append(remember(_show_cursor))
             bar.start()
 
-    with undone(bar.stop):
+    keys: list[int] = []
+    try:
         yield advance
+    finally:
+        if keys:
+            bar.stop()
+            forget(keys[0])
+
+
+def _show_cursor() -> None:
+    """Gives the cursor back without the stream, which a signal may have interrupted in the middle of a write."""
+    os.write(2, SHOW_CURSOR)

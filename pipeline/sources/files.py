@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -107,7 +108,7 @@ def _absent(path: Path) -> SourceError:
 def _held(path: Path) -> Source:
     """A pipe or device, whose bytes come only once: they are copied to a file that lasts as long as the source."""
     held = tempfile.NamedTemporaryFile(prefix="rollprof-")  # noqa: SIM115 - it lasts as long as the source
-    remember(held.close)
+    remember(partial(os.unlink, held.name))
     with path.open("rb") as pipe:
         shutil.copyfileobj(pipe, held, 1 << 20)
     held.flush()

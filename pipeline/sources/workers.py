@@ -21,7 +21,10 @@ R = TypeVar("R")
 
 START = """
 import pickle, sys
-sys.path[:] = pickle.load(sys.stdin.buffer)
+try:
+    sys.path[:] = pickle.load(sys.stdin.buffer)
+except EOFError:
+    sys.exit()
 from pipeline.sources.workers import serve
 serve()
 """
@@ -47,7 +50,7 @@ def serve() -> None:
     while True:
         try:
             work, job = pickle.load(inbox)
-        except EOFError:
+        except (EOFError, OSError):  # the parent has ended
             return
         try:
             result: Any = work(job)
@@ -55,8 +58,11 @@ def serve() -> None:
             result = error
         except Exception as error:  # noqa: BLE001 - told to the parent, which raises it
             result = WorkerError(f"a worker failed: {type(error).__name__}: {error}")
-        pickle.dump(result, outbox, protocol=pickle.HIGHEST_PROTOCOL)
-        outbox.flush()
+        try:
+            pickle.dump(result, outbox, protocol=pickle.HIGHEST_PROTOCOL)
+            outbox.flush()
+        except OSError:  # the parent has ended
+            os._exit(1)
 
 
 class Pool:

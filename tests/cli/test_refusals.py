@@ -1,0 +1,186 @@
+"""A refusal says what is wrong, where, and what to do; it ends with its exit code and changes nothing."""
+
+import resource
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import run
+from tests.cli.run_files import (
+    INPUTS,
+    OLD,
+    OUTPUTS,
+    assert_refused,
+    contents_of,
+    rollout,
+    rollouts,
+    write_old_outputs,
+    write_run,
+)
+from tests.command import run_command
+from tests.packing import PACKS
+from tests.runs import jsonl, planned
+
+BIG = jsonl([rollout(task, 0, text="x" * 1000) for task in range(500)])
+BIG_PLAN = [planned(task, text="x" * 1000) for task in range(500)]
+
+
+def broken_link(folder: Path) -> None:
+    (folder / "link.jsonl").symlink_to("nowhere")
+
+
+def linked_in_a_circle(folder: Path) -> None:
+    (folder / "link.jsonl").symlink_to("link.jsonl")
+
+
+def inputs_are_a_folder(folder: Path) -> None:
+    (folder / f"run{INPUTS}").unlink()
+    (folder / f"run{INPUTS}").mkdir()
+
+
+def without_inputs(folder: Path) -> None:
+    (folder / f"run{INPUTS}").unlink()
+
+
+def a_folder(folder: Path) -> None:
+    (folder / "folder").mkdir()
+
+
+def an_output_is_a_folder(folder: Path) -> None:
+    (folder / f"run{OUTPUTS[2]}").unlink()
+    (folder / f"run{OUTPUTS[2]}").mkdir()
+
+
+def nothing(_folder: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("before", "args", "exit_code", "words"),
+    [
+        (nothing, ["absent.jsonl"], 3, ["absent.jsonl: no such file"]),
+        (nothing, ["absent/*.jsonl"], 3, ["absent/*.jsonl", "nothing matches"]),
+        (nothing, ["run.jsonl/x"], 3, ["run.jsonl/x"]),
+        (nothing, ["run.jsonl", "-i", "absent.jsonl"], 3, ["absent.jsonl: no such file"]),
+        (nothing, ["run.jsonl", "-i", "."], 3, [".: is a folder"]),
+        (a_folder, ["--rollouts", "folder", "--inputs", f"run{INPUTS}"], 3, ["folder: is a folder"]),
+        (broken_link, ["link.jsonl", "--inputs", f"run{INPUTS}"], 3, ["link.jsonl: no such file"]),
+        (linked_in_a_circle, ["link.jsonl", "--inputs", f"run{INPUTS}"], 3, ["link.jsonl"]),
+        (broken_link, ["run.jsonl", "--inputs", "link.jsonl"], 3, ["link.jsonl: no such file"]),
+        (without_inputs, ["run.jsonl"], 3, [f"run{INPUTS}", "--inputs", "--rollouts-only"]),
+        (inputs_are_a_folder, ["run.jsonl"], 3, [f"run{INPUTS}"]),
+        (nothing, ["run.jsonl", "-o", "absent/x"], 3, ["absent: no such folder"]),
+        (nothing, ["run.jsonl", "--output-dir", "run.jsonl"], 3, ["run.jsonl"]),
+        (a_folder, ["run.jsonl", "-o", "folder"], 3, ["folder: is a folder", "--output-dir"]),
+        (an_output_is_a_folder, ["run.jsonl"], 3, [f"run{OUTPUTS[2]}: cannot be written"]),
+    ],
+    ids=lambda value: "" if callable(value) else " ".join(map(str, value)) if isinstance(value, list) else str(value),
+)
+def test_of_paths(
+    before: Callable[[Path], None], args: list[str], exit_code: int, words: list[str], tmp_path: Path
+) -> None:
+    write_run(tmp_path)
+    write_old_outputs(tmp_path)
+    before(tmp_path)
+    found = contents_of(tmp_path)
+    assert_refused(run_command(["profile", *args], tmp_path), exit_code, *words)
+    assert contents_of(tmp_path) == found
+
+
+BAD_LINES = {
+    b"nonsense": "is not JSON",
+    b'{"reward":1}': "has no _ng_task_index",
+    b'{"_ng_task_index":1}': "has no _ng_rollout_index",
+    b'{"_ng_task_index":"1","_ng_rollout_index":1}': "_ng_task_index is text, not a whole number",
+    b'{"_ng_task_index":1,"_ng_rollout_index":0.5}': "_ng_rollout_index is 0.5, not a whole number",
+    b'{"_ng_task_index":true,"_ng_rollout_index":0}': "_ng_task_index is a boolean, not a whole number",
+    b'{"_ng_task_index":1,"_ng_rollout_index":1,"\xff":1}': "is not UTF-8",
+    b"[" * 20_000: "",
+    b"\x00\x00": "is not JSON",
+    b"null": "holds null, not an object",
+}
+
+
+@pytest.mark.parametrize("role", ["rollouts", "inputs"])
+def test_of_lines(role: str, tmp_path: Path) -> None:
+    path = write_run(tmp_path)
+    bad = path if role == "rollouts" else tmp_path / f"run{INPUTS}"
+    bad.write_bytes(b"\n" + b"\n".join(BAD_LINES) + b"\n" + bad.read_bytes())
+    write_old_outputs(tmp_path)
+    found = contents_of(tmp_path)
+    done = run_command(["profile", "run.jsonl"], tmp_path)
+    places = [f"{bad.name}:{number} {reason}" for number, reason in enumerate(BAD_LINES.values(), 2)]
+    assert_refused(done, 3, "10 lines cannot be used", *places, "--on-bad-line skip")
+    assert contents_of(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    ("pack", "kept"), [("gz", 0.5), ("gz", 0.999), ("zst", 0.5)], ids=["half a gz", "gz without its end", "half a zst"]
+)
+def test_of_a_compressed_file_that_is_cut_off(pack: str, kept: float, tmp_path: Path) -> None:
+    write_run(tmp_path, plan=BIG_PLAN)
+    (tmp_path / "run.jsonl").unlink()
+    packed = PACKS[pack](BIG)
+    (tmp_path / f"run.jsonl.{pack}").write_bytes(packed[: int(len(packed) * kept)])
+    write_old_outputs(tmp_path)
+    found = contents_of(tmp_path)
+    assert_refused(run_command(["profile", f"run.jsonl.{pack}", "--partial"], tmp_path), 3, f"run.jsonl.{pack}")
+    assert contents_of(tmp_path) == found
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with room for 64 KB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    if mount is None or unmount is None:
+        pytest.skip("there is no mount command")
+    command = [mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    mounted = subprocess.run(command, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield place
+    subprocess.run([unmount, str(place)], check=True)
+
+
+def test_of_a_full_disk(tiny_disk: Path, tmp_path: Path) -> None:
+    write_run(tmp_path, plan=BIG_PLAN, done=BIG)
+    write_old_outputs(tiny_disk)
+    done = run_command(["profile", "run.jsonl", "--output-dir", str(tiny_disk)], tmp_path)
+    assert_refused(done, 3, f"{tiny_disk}/run{OUTPUTS[0]}: cannot be written: No space left", "--output-dir")
+    assert contents_of(tiny_disk) == {f"run{ending}": OLD for ending in OUTPUTS}
+
+
+def test_of_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    write_run(tmp_path, plan=BIG_PLAN, done=BIG)
+    write_old_outputs(tmp_path)
+    found = contents_of(tmp_path)
+    limit = 100_000
+
+    def set_limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = run(["profile", "run.jsonl"], tmp_path, preexec_fn=set_limit)
+    assert_refused(done, 3, f"run{OUTPUTS[0]}: cannot be written: File too large")
+    assert contents_of(tmp_path) == found
+
+
+def test_of_a_file_system_that_is_read_only(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    assert_refused(run_command(["profile", "run.jsonl", "--output-dir", "/proc"], tmp_path), 3, "/proc")
+
+
+def test_makes_no_folder(tmp_path: Path) -> None:
+    write_run(tmp_path, done=rollouts([(0, 0)]))
+    assert_refused(run_command(["profile", "run.jsonl", "--output-dir", "new"], tmp_path), 4)
+    assert not (tmp_path / "new").exists()
+
+
+def test_of_keys_tells_how_to_go_on(tmp_path: Path) -> None:
+    write_run(tmp_path, "a b", done=rollouts([(0, 0)]))
+    done = run_command(["profile", "a b.jsonl", "--counts"], tmp_path)
+    assert_refused(done, 4, "1 of 4 finished (25.00 %)", "rollprof profile 'a b.jsonl' --counts --partial")
