@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pipeline.profile.agents import profile_agents
     from pipeline.profile.repeats import profile_repeats
     from pipeline.profile.tasks import profile_tasks
-    from pipeline.sources.files import RunFiles, find_run
+    from pipeline.sources.runs import RunFiles, find_run
 
 __all__ = [
     "Aligned",
@@ -50,11 +50,11 @@ HOMES = {
     "ProfileOptions": "pipeline.options",
     "ReadOptions": "pipeline.options",
     "RollprofError": "pipeline.errors",
-    "RunFiles": "pipeline.sources.files",
+    "RunFiles": "pipeline.sources.runs",
     "Written": "pipeline.output.profile_files",
     "accounting": "pipeline.completion",
     "align": "pipeline.align",
-    "find_run": "pipeline.sources.files",
+    "find_run": "pipeline.sources.runs",
     "inputs_of_rollouts": "pipeline.frames.inputs",
     "profile_agents": "pipeline.profile.agents",
     "profile_repeats": "pipeline.profile.repeats",

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.cli.console import Console
 from pipeline.cli.progress import progress_bar
 from pipeline.errors import UsageError
-from pipeline.sources.files import RunFiles, find_run
 from pipeline.sources.inputs import begin_inputs
 from pipeline.sources.readings import pays_off, useful_workers
 from pipeline.sources.rollouts import begin_rollouts
+from pipeline.sources.runs import RunFiles, find_run
 from pipeline.sources.workers import Pool, usable_cores
 
 if TYPE_CHECKING:

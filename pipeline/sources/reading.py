@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipeline.sources import rows
+from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column
 from pipeline.sources.lines import Segment, lines_of
 
@@ -112,7 +112,7 @@ class Builder:
 PLACE = ("_source", "_line", "_offset", "_length")
 
 
-def last_places(keys: tuple[rows.Key, ...], wanted: tuple[str, ...]) -> tuple[int, ...]:
+def last_places(keys: tuple[fields.Key, ...], wanted: tuple[str, ...]) -> tuple[int, ...]:
     """Where the last member of each wanted key stands, -1 where there is none."""
     final = {key: place for place, key in enumerate(keys)}
     return tuple(final.get(key, -1) for key in wanted)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import names
-from pipeline.sources import rows
+from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column, numbers
 from pipeline.sources.reading import (
     PLACE,
@@ -73,7 +73,7 @@ class Rollouts(Builder):
         self.plans: dict[Kinds, _Plan] = {}
         self.usage_plans: dict[Kinds, _Plan] = {}
         self.usage_in = rows.Last(names.USAGE)
-        self.no_usage = _Plan(rows.NO_FIELDS)
+        self.no_usage = _Plan(fields.NO_FIELDS)
         self.shapes: dict[Shape, _Shape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
@@ -82,10 +82,10 @@ class Rollouts(Builder):
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line."""
         row = rows.parse(view)
-        keys: tuple[rows.Key, ...] = tuple(row)
+        keys: tuple[fields.Key, ...] = tuple(row)
         values = tuple(row.values())
         if self.paths:
-            keys, values = rows.with_nested((keys, values), self.paths)
+            keys, values = fields.with_nested((keys, values), self.paths)
         kinds = (keys, *map(type, values))
         plan = self.plans.get(kinds)
         if plan is None:
@@ -138,7 +138,7 @@ class Rollouts(Builder):
         usage = self.usage_in(response)
         if type(usage) not in rows.OBJECTS:
             return flags | (ODD_RESPONSE if usage else 0), self.no_usage, ()
-        keys: tuple[rows.Key, ...] = tuple(usage)
+        keys: tuple[fields.Key, ...] = tuple(usage)
         values = tuple(usage.values())
         if self.usage_paths:
             keys, values = _with_nested_usage((keys, values), self.usage_paths)
@@ -176,12 +176,12 @@ class Rollouts(Builder):
                     column[row] = value
         return {metric: numbers(values, whole=metric not in floating) for metric, values in columns.items()}
 
-    def _prompt(self, values: tuple[Any, ...], keys: tuple[rows.Key, ...]) -> int:
+    def _prompt(self, values: tuple[Any, ...], keys: tuple[fields.Key, ...]) -> int:
         """A digest of what a rollout was asked: the input, instructions and tools of its request."""
         (place,) = last_places(keys, (names.PARAMS,))
         if place < 0 or type(values[place]) not in rows.OBJECTS:
             raise rows.BadLineError(f"has no {names.PARAMS} to tell its task by")
-        return digest(rows.canonical(values[place], PROMPT))
+        return digest(fields.canonical(values[place], PROMPT))
 
 
 class _Plan:
@@ -189,12 +189,12 @@ class _Plan:
 
     __slots__ = ("flags", "floating", "keys", "numbered", "places", "shapes", "take", "unnumbered")
 
-    def __init__(self, of: rows.Fields) -> None:
-        metrics = rows.metric_places(of)
-        rows.check_names(metrics)
+    def __init__(self, of: fields.Fields) -> None:
+        metrics = fields.metric_places(of)
+        fields.check_names(metrics)
         self.keys = tuple(metrics)
         self.floating = [number for number, place in enumerate(metrics.values()) if type(of[1][place]) is float]
-        self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = rows.take(metrics.values())
+        self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = fields.take(metrics.values())
         self.places = last_places(of[0], WANTED)
         task, rollout = self.places[:2]
         self.numbered = min(task, rollout) >= 0 and type(of[1][task]) is type(of[1][rollout]) is int
@@ -224,9 +224,9 @@ class _Shape(NamedTuple):
     floating: set[Metric]
 
 
-def _with_nested_usage(of: rows.Fields, paths: tuple[tuple[str, ...], ...]) -> rows.Fields:
+def _with_nested_usage(of: fields.Fields, paths: tuple[tuple[str, ...], ...]) -> fields.Fields:
     """Usage fields, and behind each object that a path leads into its numbers, keyed by `usage` and their path."""
     objects = {(key,) for key, value in zip(*of, strict=True) if isinstance(key, str) and type(value) in rows.OBJECTS}
     wanted = objects if any(len(path) == 1 for path in paths) else {path[1:] for path in paths}
-    keys, values = rows.with_nested(of, wanted)
+    keys, values = fields.with_nested(of, wanted)
     return tuple(key if isinstance(key, str) else (names.USAGE, *key) for key in keys), values

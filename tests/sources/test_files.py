@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import RollprofError, SourceError, UsageError
-from pipeline.sources.files import RunFiles, find_run, open_source
+from pipeline.sources.files import open_source
+from pipeline.sources.runs import RunFiles, find_run
 from tests.packing import PACKS, Pack, gz, zst
 from tests.runs import finished, jsonl, planned
 

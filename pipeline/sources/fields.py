@@ -1,0 +1,102 @@
+"""The fields of an object → which of them are metrics, also those under nested objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from pipeline import names
+from pipeline.sources import rows
+
+Key = str | tuple[str, ...]
+"""A key of an object, or the path of a number under it."""
+Fields = tuple[tuple[Key, ...], tuple[Any, ...]]
+"""Keys and values of a JSON object in its order; a key can be there twice."""
+NO_FIELDS: Fields = ((), ())
+
+
+def with_nested(of: Fields, paths: Iterable[tuple[str, ...]]) -> Fields:
+    """The fields, and behind each object that a path leads into the numbers under the path's end, keyed by their path.
+
+    Lists and names that start with `_` are skipped.
+    """
+    final = {key: place for place, key in enumerate(of[0])}
+    keys: list[Key] = []
+    values: list[Any] = []
+    for place, (key, value) in enumerate(zip(*of, strict=True)):
+        keys.append(key)
+        values.append(value)
+        for path in paths:
+            if path[0] == key and final[key] == place:
+                for number_path, number in _numbers_under(_at(value, path[1:]), path):
+                    keys.append(number_path)
+                    values.append(number)
+    return tuple(keys), tuple(values)
+
+
+def _at(value: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        value = rows.last(value, key) if type(value) in rows.OBJECTS else None
+    return value
+
+
+def _numbers_under(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if type(value) not in rows.OBJECTS:
+        return
+    for key, inner in dict(zip(value, value.values(), strict=True)).items():
+        if key.startswith(names.INTERNAL):
+            continue
+        if type(inner) in rows.NUMBERS:
+            yield (*path, key), inner
+        else:
+            yield from _numbers_under(inner, (*path, key))
+
+
+def metric_places(of: Fields) -> dict[Key, int]:
+    """Name → place of each number that is a metric: the last field of a name counts, in the order of the first."""
+    keys, values = of
+    final = {key: place for place, key in enumerate(keys)}
+    return {
+        key: place
+        for key, place in final.items()
+        if type(values[place]) in rows.NUMBERS and key[:1] != names.INTERNAL and key not in names.NOT_METRICS
+    }
+
+
+def check_names(metrics: Iterable[Key]) -> None:
+    """Refuses a metric whose name cannot be written.
+
+    Raises:
+        rows.BadLineError: A name has a lone surrogate.
+    """
+    for key in metrics:
+        name = key if isinstance(key, str) else "/".join(key)
+        if not rows.encodable(name):
+            raise rows.BadLineError(f"the field name {name!a} has a lone surrogate")
+
+
+def take(places: Iterable[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """A function that picks these places of a tuple."""
+    wanted = tuple(places)
+    if len(wanted) > 1:
+        return itemgetter(*wanted)
+    if not wanted:
+        return lambda _values: ()
+    only = wanted[0]
+    return lambda values: (values[only],)
+
+
+def canonical(value: Any, keys: tuple[str, ...]) -> bytes:
+    """Canonical JSON text of some fields of an object, for telling equal content."""
+    plain = {key: _plain(rows.last(value, key)) for key in keys}
+    return json.dumps(plain, sort_keys=True).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, rows.OBJECTS):
+        return value if isinstance(value, dict) else value.as_dict()
+    if isinstance(value, rows.LISTS):
+        return value if isinstance(value, list) else value.as_list()
+    return value

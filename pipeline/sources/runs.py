@@ -1,0 +1,228 @@
+"""What a user named (file, run folder, glob) → sources by role."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline import names
+from pipeline.errors import SourceError, UsageError
+from pipeline.sources import rows
+from pipeline.sources.files import Source, absent, open_source
+from pipeline.sources.lines import lines_of
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of one run by role.
+
+    Attributes:
+        rollouts: Finished rollouts; several files are one run.
+        inputs: Planned rollouts.
+        failures: Failed attempts.
+        notes: What was taken for what, where a name or a folder had to be read.
+    """
+
+    rollouts: tuple[Source, ...]
+    inputs: tuple[Source, ...] = ()
+    failures: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def find_run(
+    run: Sequence[str | Path] = (),
+    *,
+    rollouts: Sequence[str | Path] = (),
+    inputs: Sequence[str | Path] = (),
+    inputs_wanted: bool = True,
+) -> RunFiles:
+    """The files of a run from what the user named.
+
+    Args:
+        run: Rollouts files, run folders and globs; inputs and failures beside them are found by name.
+        rollouts: Rollouts files and globs, taken as they are.
+        inputs: Inputs files and globs; without any they are found by name.
+        inputs_wanted: Whether a run without inputs is refused.
+
+    Raises:
+        SourceError: A file is missing or unreadable, or no rollouts or inputs are found.
+        UsageError: Nothing was named.
+    """
+    found = _Found()
+    named = {Path(name) for name in run}
+    taken = {Path(name) for name in rollouts}
+    for path in _matching(rollouts):
+        if path in taken:
+            found.take("rollouts", path)
+        else:
+            found.look_at(path, note=True)
+    for path in _matching(run):
+        found.look_at(path, note=path not in named)
+    if not found.rollouts:
+        raise _no_rollouts(found, [names.shown(p) for p in (*run, *rollouts)])
+    opened = _opened(found.rollouts)
+    if given := list(_matching(inputs)):
+        found.inputs = dict.fromkeys(given)
+    elif inputs_wanted and not found.inputs:
+        found.look_for_inputs()
+    if not found.failures:
+        found.look_for_failures()
+    return RunFiles(
+        rollouts=opened,
+        inputs=_opened(found.inputs) if inputs_wanted else (),
+        failures=_opened(found.failures),
+        notes=tuple(found.told()),
+    )
+
+
+class _Found:
+    """Paths by role, while they are being looked for."""
+
+    def __init__(self) -> None:
+        self.rollouts: dict[Path, None] = {}
+        self.inputs: dict[Path, None] = {}
+        self.failures: dict[Path, None] = {}
+        self.passed_over: list[Path] = []
+        self.notes: list[tuple[str, str]] = []
+
+    def told(self) -> Iterator[str]:
+        """What was taken for what, a line each; of many files of a role the first few and the number of the rest."""
+        for role in dict.fromkeys(role for role, _ in self.notes):
+            of_role = [what for told, what in self.notes if told == role]
+            yield from (f"{role}: {what}" for what in of_role[:SHOWN])
+            if len(of_role) > SHOWN:
+                yield f"{role}: … and {len(of_role) - SHOWN:,} more"
+
+    def take(self, role: str, path: Path, *, note: bool = False) -> None:
+        getattr(self, role)[path] = None
+        if note:
+            self.notes.append((role, names.shown(path)))
+
+    def look_at(self, path: Path, *, note: bool) -> None:
+        """Sorts a path by what it is: a folder, an artifact beside a run, or rollouts, which `note` has told."""
+        if not path.exists():
+            raise absent(path)
+        if path.is_dir():
+            for inside in sorted(path.iterdir()):
+                if _is_file(inside):
+                    self._look_at_file(inside, in_folder=True, note=True)
+                elif inside.is_symlink() and inside.name.endswith(names.ROLLOUT_SUFFIXES):
+                    self.notes.append(("left out", f"{names.shown(inside)} (a link that leads nowhere)"))
+        else:
+            self._look_at_file(path, in_folder=False, note=note)
+
+    def look_for_inputs(self) -> None:
+        """Finds the inputs of each rollouts file by its name."""
+        looked_for = []
+        for path in self.rollouts:
+            stem = names.stem_of(path)
+            candidates = [names.sibling(stem, names.INPUTS + suffix) for suffix in names.ROLLOUT_SUFFIXES]
+            existing = [candidate for candidate in candidates if _is_file(candidate)]
+            looked_for += candidates[:1]
+            for candidate in existing[:1]:
+                self.take("inputs", candidate, note=True)
+        if not self.inputs:
+            self._look_for_only_inputs()
+        if not self.inputs:
+            raise SourceError(
+                "no inputs file beside the rollouts: looked for " + ", ".join(map(str, looked_for[:3])),
+                hint="Name it with --inputs, or profile without it with --rollouts-only.",
+            )
+
+    def look_for_failures(self) -> None:
+        """Finds the failures sidecar of each rollouts file by its name."""
+        for path in self.rollouts:
+            stem = names.stem_of(path)
+            for suffix in names.ROLLOUT_SUFFIXES:
+                candidate = names.sibling(stem, names.FAILURES + suffix)
+                if _is_file(candidate):
+                    self.take("failures", candidate, note=True)
+                    break
+
+    def _look_for_only_inputs(self) -> None:
+        for folder in dict.fromkeys(path.parent for path in self.rollouts):
+            plain = [folder / f"{names.INPUTS.removeprefix('_')}{suffix}" for suffix in names.ROLLOUT_SUFFIXES]
+            for candidate in plain:
+                if _is_file(candidate):
+                    self.take("inputs", candidate, note=True)
+
+    def _look_at_file(self, path: Path, *, in_folder: bool, note: bool) -> None:
+        stem = names.without_suffix(path.name)
+        if f"_{stem}".endswith(names.INPUTS):
+            self.take("inputs", path, note=True)
+        elif f"_{stem}".endswith(names.FAILURES):
+            self.take("failures", path, note=True)
+        elif names.is_beside_a_run(path.name):
+            self.passed_over.append(path)
+        elif not in_folder:
+            self.take("rollouts", path, note=note)
+        elif path.name.endswith(names.ROLLOUT_SUFFIXES):
+            if _starts_like_rollouts(path):
+                self.take("rollouts", path, note=True)
+            else:
+                self.passed_over.append(path)
+                self.notes.append(("left out", f"{names.shown(path)} (its first row has neither response nor reward)"))
+
+
+def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
+    """The paths meant by names: an existing path is itself, anything else is read as a glob."""
+    for name in named:
+        if not str(name):
+            raise UsageError("an empty name is no file", hint="Name a rollouts file or a run folder.")
+        path = Path(name)
+        if os.path.lexists(path):
+            yield path
+            continue
+        matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - it takes absolute patterns
+        if not matches:
+            raise SourceError(
+                "no such file, and nothing matches it as a pattern",
+                where=names.shown(name),
+                hint="Name a rollouts file or a run folder.",
+            )
+        yield from map(Path, matches)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name longer than the system allows
+        return False
+
+
+def _starts_like_rollouts(path: Path) -> bool:
+    """Whether the first row has `response` or `reward`."""
+    for _, view, _ in lines_of(open_source(path).whole()):
+        try:
+            keys = tuple(rows.parse(view))
+        except rows.BadLineError:
+            if bytes(view).strip(rows.SPACE):
+                return False
+            continue
+        return names.RESPONSE in keys or names.REWARD in keys
+    return False
+
+
+def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
+    """Each file once, however it was named."""
+    unique: dict[str, Path] = {}
+    for path in paths:
+        unique.setdefault(os.path.realpath(path), path)
+    return tuple(map(open_source, unique.values()))
+
+
+def _no_rollouts(found: _Found, named: list[str]) -> Exception:
+    if not named:
+        return UsageError("no rollouts named", hint="Name a rollouts file or a run folder: rollprof profile RUN")
+    others = [*found.inputs, *found.failures, *found.passed_over]
+    what = f"; it holds {', '.join(path.name for path in others[:4])}" if others else ""
+    return SourceError(
+        f"no rollouts found{what}",
+        where=", ".join(named[:3]),
+        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
+    )
