@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-INPUTS ?=
-ROLLOUTS ?= sample_data/complete
-OUT ?=
-PARTIAL ?=
-ARGS ?=
+INPUTS =
+ROLLOUTS = sample_data/complete
+OUT =
+PARTIAL =
+ARGS =
 
 .PHONY: help setup profile test check format lint types contracts bench samples clean
 
@@ -27,6 +27,7 @@ $(READY): pins.txt pyproject.toml
 	@touch $(READY)
 
 profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
+	@test -z '$(INPUTS)' || test '$(origin ROLLOUTS)' != file || { echo 'make profile: give ROLLOUTS=R.jsonl too' >&2; exit 2; }
 	$(BIN)/rollprof profile $(if $(INPUTS),--rollouts '$(ROLLOUTS)' --inputs '$(INPUTS)','$(ROLLOUTS)') $(if $(OUT),-o '$(OUT)') $(if $(PARTIAL),--partial) $(ARGS)
 
 test: $(READY) ## Run the tests

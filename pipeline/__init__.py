@@ -10,11 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.align import Aligned, align
+    from pipeline.alignment import Aligned, align
     from pipeline.completion import Completion, accounting
     from pipeline.errors import RollprofError
     from pipeline.frames.failures import scan_failures
     from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
+    from pipeline.frames.lazy import collect
     from pipeline.frames.rollouts import scan_rollouts
     from pipeline.options import ProfileOptions, ReadOptions
     from pipeline.output.profile_files import Written, write_profile
@@ -33,6 +34,7 @@ __all__ = [
     "Written",
     "accounting",
     "align",
+    "collect",
     "find_run",
     "inputs_of_rollouts",
     "profile_agents",
@@ -45,7 +47,7 @@ __all__ = [
 ]
 
 HOMES = {
-    "Aligned": "pipeline.align",
+    "Aligned": "pipeline.alignment",
     "Completion": "pipeline.completion",
     "ProfileOptions": "pipeline.options",
     "ReadOptions": "pipeline.options",
@@ -53,7 +55,8 @@ HOMES = {
     "RunFiles": "pipeline.sources.runs",
     "Written": "pipeline.output.profile_files",
     "accounting": "pipeline.completion",
-    "align": "pipeline.align",
+    "align": "pipeline.alignment",
+    "collect": "pipeline.frames.lazy",
     "find_run": "pipeline.sources.runs",
     "inputs_of_rollouts": "pipeline.frames.inputs",
     "profile_agents": "pipeline.profile.agents",

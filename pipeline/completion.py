@@ -9,6 +9,7 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.lazy import collect
 
+UNKNOWN = "unknown"
 COUNTED = (
     "expected_rollout_rows",
     "completed_rollout_rows",
@@ -23,6 +24,9 @@ class Completion:
 
     def __init__(self, frame: pl.LazyFrame) -> None:
         self._frame = frame
+
+    def __repr__(self) -> str:
+        return f"Completion({', '.join(f'{name}={count}' for name, count in self.counts.items())})"
 
     @cached_property
     def counts(self) -> dict[str, int | float]:
@@ -62,16 +66,22 @@ def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame) -> pl.LazyFrame:
         failures.filter(pl.col("_problem").is_null())
         .sort("_file", "_line")
         .group_by(names.KEY)
-        .agg(pl.col("_failure_class").last().fill_null("unnamed"))
+        .agg(_class_of_last_attempt())
     )
     return (
         frame.filter(~pl.col("_finished"))
         .select(names.KEY)
         .join(last, on=names.KEY, how="left")
-        .group_by(failure_class=pl.col("_failure_class").fill_null("unknown"))
+        .group_by(failure_class=pl.col("_failure_class").fill_null(UNKNOWN))
         .agg(rollouts=pl.len())
         .sort("rollouts", "failure_class", descending=(True, False))
     )
+
+
+def _class_of_last_attempt() -> pl.Expr:
+    """The class of the last line; one that is called like the lack of any line is told apart."""
+    named = pl.col("_failure_class").last().fill_null("unnamed")
+    return pl.when(named == UNKNOWN).then(pl.lit(f"{UNKNOWN} (named so)")).otherwise(named).alias("_failure_class")
 
 
 def _units(frame: pl.LazyFrame) -> pl.LazyFrame:

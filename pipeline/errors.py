@@ -43,7 +43,7 @@ class RollprofError(Exception):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        hint = f"\n  {self.hint}" if self.hint else ""
+        hint = "".join(f"\n  {line}" for line in self.hint.splitlines())
         return f"{where}{self.message}{hint}"
 
 

@@ -18,8 +18,10 @@ def undone(undo: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        _undo.pop(key, None)
-        undo()
+        try:
+            undo()
+        finally:
+            _undo.pop(key, None)
 
 
 def remember(undo: Callable[[], object]) -> int:
@@ -59,8 +61,8 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         _undisturbed[0] = False
-        for end in _waiting:
-            end()
+        while _waiting:
+            _waiting.pop()()
 
 
 def waits(end: Callable[[], object]) -> bool:

@@ -91,8 +91,6 @@ def output_stem(rollouts: tuple[Path, ...], *, stem: Path | None = None, folder:
     Raises:
         UsageError: There are several rollouts files and no stem was given.
     """
-    if stem is None and rollouts[0].parts[:2] in {("/", "dev"), ("/", "proc")}:
-        raise UsageError("a pipe gives the outputs no name", where=str(rollouts[0]), hint="Give it with -o STEM.")
     if stem is None and len(rollouts) != 1:
         raise UsageError(
             f"{len(rollouts)} rollouts files are one run, so its outputs need a name: {_named(rollouts)}",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pipeline.align import Aligned, align
+from pipeline.alignment import Aligned, align
 from pipeline.errors import FaultsError
 from pipeline.frames.inputs import scan_inputs
 from pipeline.frames.lazy import collect, collect_all

@@ -41,7 +41,7 @@ class Console:
     def object(self, content: dict[str, Any]) -> None:
         """Prints the result as one JSON object, where that was asked for."""
         if self.as_json:
-            _print(json.dumps({"schema_version": SCHEMA_VERSION, **content}, ensure_ascii=False, allow_nan=False))
+            _print(json.dumps({"schema_version": SCHEMA_VERSION, **content}, allow_nan=False))
 
     def refuse(self, error: RollprofError) -> None:
         """Says what is wrong, where, and what to do."""

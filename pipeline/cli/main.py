@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from importlib import metadata
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -14,6 +15,7 @@ from pipeline.cli.console import Console, flush_result, prepare_streams
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
 from pipeline.errors import Exit, RollprofError, UsageError
+from pipeline.leftovers import what_is_so
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -32,8 +34,13 @@ app.add_typer(peer, name="eval", hidden=True)
 
 
 @app.callback(invoke_without_command=True)
-def root(context: typer.Context) -> None:
+def root(
+    context: typer.Context, *, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
     """Prints the help where no command is named."""
+    if version:
+        typer.echo(f"rollprof {metadata.version('rollprof')}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(int(Exit.USAGE))
@@ -51,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         console.refuse(error)
         code = int(error.exit_code)
     except KeyboardInterrupt:
-        console.say("Interrupted; nothing was changed.")
+        console.say(f"Interrupted; {what_is_so()}.")
         code = int(Exit.INTERRUPTED)
     except BrokenPipeError:
         code = int(Exit.DONE)

@@ -54,6 +54,8 @@ def profile_run(named: Named, options: ProfileOptions, console: Console) -> None
     Raises:
         RollprofError: The run is refused, or a gate is not met.
     """
+    if options.rollouts_only and named.inputs:
+        raise UsageError("--rollouts-only and --inputs exclude each other", hint="Leave one of them out.")
     files = find_run(named.run, rollouts=named.rollouts, inputs=named.inputs, inputs_wanted=not options.rollouts_only)
     stem = _stem(files, named)
     for note in files.notes:
@@ -83,9 +85,14 @@ def _stem(files: RunFiles, named: Named) -> Path:
     from pipeline.output.files import check_folder
     from pipeline.output.profile_files import paths_of
 
+    first = files.rollouts[0]
+    if named.output is None and first.named is not None and first.shown.startswith(("/dev/", "/proc/")):
+        raise UsageError("a pipe gives the outputs no name", where=first.shown, hint="Give it with -o STEM.")
+    if named.output is not None and named.output.is_absolute() and named.output_dir is not None:
+        raise UsageError("-o is a whole path already, so --output-dir has no say", hint="Leave one of them out.")
     rollouts = tuple(source.named or source.path for source in files.rollouts)
     stem = output_stem(rollouts, stem=named.output, folder=named.output_dir)
-    check_folder(stem, to_be_made=named.output_dir is not None)
+    check_folder(stem, chosen=named.output is not None)
     read = {os.path.realpath(source.path) for source in (*files.rollouts, *files.inputs, *files.failures)}
     for path in paths_of(stem):
         if os.path.realpath(path) in read:
@@ -103,10 +110,12 @@ def _read(files: RunFiles, options: ProfileOptions, console: Console) -> Read:
         begun = begin_rollouts(files.rollouts, options, workers=workers, pool=pool)
         begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)
         if pool is not None:
-            threading.Thread(target=_import_ahead, daemon=True).start()
+            ahead = threading.Thread(target=_import_ahead)
+            ahead.start()
+            stack.callback(ahead.join)
         total = sum(source.size for source in sources)
         advance = stack.enter_context(progress_bar(total, wanted=not console.quiet))
-        from pipeline.align import align
+        from pipeline.alignment import align
         from pipeline.frames.failures import scan_failures
         from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
         from pipeline.frames.lazy import collect_all
@@ -118,7 +127,7 @@ def _read(files: RunFiles, options: ProfileOptions, console: Console) -> Read:
         else:
             inputs = scan_inputs(files.inputs, progress=advance, begun=begun_inputs)
         aligned = align(inputs, rollouts, options)
-        return Read(*collect_all([aligned.frame, aligned.problems, scan_failures(files.failures)]))
+        return Read(*collect_all([aligned.frame, aligned.problems, scan_failures(files.failures, jobs=options.jobs)]))
 
 
 def _import_ahead() -> None:

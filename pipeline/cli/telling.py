@@ -13,7 +13,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.cli.console import Console
-from pipeline.completion import Completion, accounting
+from pipeline.completion import UNKNOWN, Completion, accounting
 from pipeline.errors import GateError
 from pipeline.frames.lazy import collect
 from pipeline.options import ProfileOptions
@@ -54,9 +54,10 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
     if error is None:
         return
     if "missing_rollouts" in error.counts:
-        again = shlex.join(["rollprof", *map(names.shown, sys.argv[1:]), "--partial"])
         error.message += "\n\n" + completion_text(summary.completion, summary.fates, options)
-        error.hint += f"\n  With what is there: {again}"
+        if len(error.counts) == 1:
+            again = shlex.join([_short(sys.argv[0]), *map(names.shown, sys.argv[1:]), "--partial"])
+            error.hint += f"\nWith what is there: {again}"
         error.facts = {"completion": summary.completion, "accounting": _accounting(summary)}
     raise error
 
@@ -103,8 +104,7 @@ def tell(
 def _accounting(summary: Summary) -> dict[str, Any]:
     """Expected = finished + failed + unknown, and the failures by class."""
     completion = summary.completion
-    classes = {str(kind): int(number) for kind, number in summary.fates.iter_rows()}
-    classes.pop("unknown", None)
+    classes = {str(kind): int(number) for kind, number in summary.fates.iter_rows() if kind != UNKNOWN}
     failed = sum(classes.values())
     return {
         "expected": completion["expected_rollout_rows"],

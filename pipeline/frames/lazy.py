@@ -55,7 +55,7 @@ def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
         return pl.collect_all(frames, engine="in-memory")
     except Exception:
         if _failures:
-            raise _failures[-1] from None
+            raise _failures[0] from None
         raise
 
 

@@ -7,7 +7,7 @@ import errno
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -25,6 +25,10 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         SourceError: A file cannot be made or written.
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
+    if len(set(targets)) < len(targets):
+        raise SourceError(
+            "two outputs are the same file by a link", where=names.shown(paths[0]), hint="Remove the link."
+        )
     temporary = [target.with_name(f".rollprof-{secrets.token_hex(6)}.tmp") for target in targets]
     with contextlib.ExitStack() as stack:
         files = []
@@ -47,19 +51,19 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
             with _telling(shown):
                 _check_place(target)
         with undisturbed():
-            for path, target, shown in zip(temporary, targets, paths, strict=True):
-                with _telling(shown):
+            for placed, (path, target, shown) in enumerate(zip(temporary, targets, paths, strict=True)):
+                with _telling(shown, written=paths[:placed]):
                     _put(path, target)
-            say_at_the_end("the outputs were written")
+                say_at_the_end(f"written so far: {', '.join(map(names.shown, paths[: placed + 1]))}")
 
 
 @contextlib.contextmanager
-def _telling(path: Path) -> Iterator[None]:
-    """Turns an error of the system into the refusal for a file."""
+def _telling(path: Path, written: Sequence[Path] = ()) -> Iterator[None]:
+    """Turns an error of the system into the refusal for a file, which says what was written before it."""
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable(path, error, written) from error
 
 
 def _check_place(target: Path) -> None:
@@ -78,30 +82,31 @@ def _put(path: Path, target: Path) -> None:
         path.replace(target)
 
 
-def check_folder(path: Path, *, to_be_made: bool = False) -> None:
-    """Finds out before the work whether files can be made beside a path.
+def check_folder(path: Path, *, chosen: bool = True) -> None:
+    """Finds out before the work whether files can be made beside a path, in a folder that is made if need be.
 
     Args:
         path: What the files are named after.
-        to_be_made: Whether a folder that does not exist will be made when there is something to write.
+        chosen: Whether the user chose the path, and may have meant a folder.
 
     Raises:
-        SourceError: The folder does not exist or is not writable.
+        SourceError: The folder cannot be made or written.
     """
     with _telling(path):
         folder = path.parent
-        while to_be_made and not folder.exists():
+        while not folder.exists() and folder != folder.parent:
             folder = folder.parent
+        hint = "Choose another with -o or --output-dir."
         if not folder.is_dir():
-            raise SourceError(
-                "no such folder", where=names.shown(folder), hint="Make it first, or choose another with -o."
-            )
-        if path.is_dir():
+            raise SourceError("is no folder", where=names.shown(folder), hint=hint)
+        if chosen and path.is_dir():
             hint = "For a folder use --output-dir."
             raise SourceError("is a folder, not a name for the outputs", where=names.shown(path), hint=hint)
         if not os.access(folder, os.W_OK | os.X_OK):
-            hint = "Choose another with --output-dir."
             raise SourceError("cannot write into this folder", where=names.shown(folder), hint=hint)
+        for ending in (names.TASKS_FILE, names.AGENTS_FILE, names.REPEATS_FILE):
+            with contextlib.suppress(FileNotFoundError):
+                names.sibling(path, ending).lstat()
 
 
 def make_folder(folder: Path) -> None:
@@ -116,12 +121,13 @@ def make_folder(folder: Path) -> None:
         raise unwritable(folder, error) from error
 
 
-def unwritable(path: Path, error: OSError) -> SourceError:
+def unwritable(path: Path, error: OSError, written: Sequence[Path] = ()) -> SourceError:
     """The refusal for a file that the system would not write."""
+    changed = f"Only {', '.join(map(names.shown, written))} was written" if written else "Nothing was changed"
     return SourceError(
         f"cannot be written: {error.strerror or error}",
         where=names.shown(path),
-        hint="Nothing was changed; choose another place with -o or --output-dir.",
+        hint=f"{changed}; choose another place with -o or --output-dir.",
     )
 
 

@@ -53,6 +53,9 @@ class Written(NamedTuple):
     repeats: pl.DataFrame
     nulls: int
 
+    def __repr__(self) -> str:
+        return f"Written({', '.join(map(str, self.paths))})"
+
 
 def write_profile(
     frame: pl.LazyFrame,
@@ -69,7 +72,8 @@ def write_profile(
         stem: The path that the files are named after.
         counts: Whether `count/METRIC` follows the statistics.
         rollouts_only: Whether samples are taken from rollouts, because there are no inputs.
-        sources: The inputs as they were when they were read, to notice a change.
+        sources: What samples are taken from, as it was when it was read, to notice a change; without it only a row
+            that is another one now is noticed.
 
     Raises:
         SourceError: A file cannot be written, or a source was changed meanwhile.

@@ -47,6 +47,7 @@ class Samples:
     ) -> None:
         self.nulls = 0
         self._shape = shape
+        self._may_grow = shape is sample_of_rollout
         self._before = {source.shown: source for source in sources}
         self._wanted = wanted
         self._copies: dict[str, _Copy] = {}
@@ -60,10 +61,10 @@ class Samples:
         for path in self._wanted["_input_source"].unique(maintain_order=True):
             before = self._before.get(path)
             source = open_source(before.path if before else path)
-            if before and _is_other(before, source):
+            if before and _is_other(before, source, may_grow=self._may_grow):
                 raise _changed(path)
             if not source.seekable:
-                file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rollprof-"))
+                file = self._stack.enter_context(_temporary())
                 offsets = self._wanted.filter(pl.col("_input_source") == path)["_input_offset"]
                 self._copies[path] = _copied(source, set(offsets), file)
         return self
@@ -126,20 +127,40 @@ class _Copy(NamedTuple):
     moved: dict[int, int]
 
 
+def _write(file: IO[bytes], text: bytes | memoryview) -> None:
+    try:
+        file.write(text)
+        if not text:
+            file.flush()
+    except OSError as error:
+        where = tempfile.gettempdir()
+        raise SourceError(
+            f"has no room: {error.strerror}", where=where, hint="Set TMPDIR to another folder."
+        ) from error
+
+
 def _copied(source: Source, wanted: set[int], file: IO[bytes]) -> _Copy:
     moved: dict[int, int] = {}
     for offset, view, _ in lines_of(source.whole()):
         if offset in wanted:
             moved[offset] = file.tell()
-            file.write(view)
-    file.flush()
+            _write(file, view)
+    _write(file, b"")
     if len(moved) < len(wanted):
         raise _changed(str(source.path))
     return _Copy(file, moved)
 
 
-def _is_other(before: Source, now: Source) -> bool:
-    return now.size < before.size or before.modified != now.modified
+def _is_other(before: Source, now: Source, *, may_grow: bool) -> bool:
+    """Whether a source was changed; rollouts may have grown, for each of their lines is looked at again."""
+    grown = now.size > before.size
+    return now.size < before.size or (before.modified != now.modified and not (grown and may_grow))
+
+
+@contextlib.contextmanager
+def _temporary() -> Iterator[IO[bytes]]:
+    with tempfile.TemporaryFile(prefix="rollprof-") as file:
+        yield file
 
 
 def _changed(where: str) -> SourceError:

@@ -15,7 +15,7 @@ CONFIDENCE = 0.975
 
 def column(name: str) -> pl.Expr:
     """The column of exactly this name; `pl.col` would read `*` and `^a.*$` as patterns."""
-    return cs.by_name(name).as_expr()
+    return cs.by_name(name).as_expr() if name == "*" or name.startswith("^") else pl.col(name)
 
 
 def metrics_of(schema: Iterable[str]) -> list[str]:
@@ -87,9 +87,14 @@ def _five_raw(metric: str) -> list[pl.Expr]:
         values.max().alias(f"max/{metric}"),
         values.min().alias(f"min/{metric}"),
         values.median().alias(f"median/{metric}"),
-        values.std(ddof=1).alias(f"std/{metric}"),
+        _std(values).alias(f"std/{metric}"),
         values.count().alias(f"count/{metric}"),
     ]
+
+
+def _std(values: pl.Expr) -> pl.Expr:
+    """The sample standard deviation of the distances from the least value: exact also far from zero."""
+    return (values - values.min()).std(ddof=1)
 
 
 def _settled(statistic: str, metric: str) -> pl.Expr:
@@ -108,7 +113,7 @@ def _spread_raw(value: str) -> list[pl.Expr]:
     return [
         values.mean().alias(f"mean {value}"),
         values.median().alias(f"median {value}"),
-        values.std(ddof=1).alias(f"std {value}"),
+        _std(values).alias(f"std {value}"),
         values.min().alias(f"min {value}"),
         values.max().alias(f"max {value}"),
         values.quantile(0.25, "linear").alias(f"p25 {value}"),

@@ -84,7 +84,7 @@ def _refusal(found: dict[str, pl.DataFrame], exit_code: Exit) -> FaultsError:
         counts={kind: len(rows) for kind, rows in found.items()},
         keys={kind: listed for kind, listed in keys.items() if listed},
         places={kind: places(rows) for kind, rows in found.items()},
-        hint="\n  ".join(REMEDY[kind] for kind in found),
+        hint="\n".join(REMEDY[kind] for kind in found),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline import names
+from pipeline.frames.metrics import shape_of
 from pipeline.options import ProfileOptions
 from pipeline.report.faults import SHOWN, counted, places
 from pipeline.sources.rollouts import ODD_RESPONSE, TEXT_REWARD
@@ -70,6 +71,8 @@ def notices(
             '{} rollouts name no agent; their agent_ref is {{"name": null}}',
         ),
         _nothing_measured(frame),
+        _nothing_scored(measured),
+        *(_nothing_nested(frame, path) for path in options.nested),
         _uneven_repeats(measured),
     ]
     return [notice for notice in found if notice is not None]
@@ -84,10 +87,10 @@ def null_notice(count: int) -> Notice | None:
 
 def _of_problems(problems: pl.DataFrame, options: ProfileOptions) -> list[Notice | None]:
     done = {
-        "malformed": "they are skipped",
-        "torn": "held back: they may still be being written",
+        "malformed": "skipped",
+        "torn": "held back, it may still be being written",
         "duplicate_rollouts": f"the {options.on_duplicate} of each key is kept",
-        "extra_rollouts": "they are left out",
+        "extra_rollouts": "left out",
     }
     found: list[Notice | None] = []
     for kind, what in done.items():
@@ -118,6 +121,23 @@ def _nothing_measured(frame: pl.DataFrame) -> Notice | None:
         return None
     what = "no rollout finished" if not frame["_finished"].any() else "every finished rollout is masked"
     return Notice("nothing_measured", len(frame), f"{what}: there is no figure", [])
+
+
+def _nothing_scored(measured: pl.DataFrame) -> Notice | None:
+    if measured.is_empty() or (names.REWARD in measured.columns and measured[names.REWARD].count()):
+        return None
+    return Notice("nothing_scored", len(measured), "no rollout has a reward that is a number", [])
+
+
+def _nothing_nested(frame: pl.DataFrame, path: str) -> Notice | None:
+    """An object that was asked for and has no numbers in any rollout."""
+    inside = path.removeprefix("response.") if path.startswith("response.usage") else path
+    inside = inside.replace(".", "/") + "/"
+    shapes = map(shape_of, frame["_shape"].unique())
+    names_met = (name for top, usage in shapes for place, name in (*top, *usage) if place.endswith("nested"))
+    if any(name.startswith(inside) for name in names_met):
+        return None
+    return Notice("nothing_nested", 0, f"no rollout has an object {path} with numbers in it", [])
 
 
 def _uneven_repeats(measured: pl.DataFrame) -> Notice | None:

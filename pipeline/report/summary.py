@@ -72,12 +72,16 @@ def _agent_text(agent: dict[str, object], measured: pl.DataFrame) -> str:
     metrics = [name for name in (names.REWARD, *TOKENS) if agent.get(f"mean/{name}") is not None]
     unscored = len(rollouts) - _scored(rollouts)
     about = f", {unscored:,} unscored" if unscored else ""
-    title = f"{agent['_agent']}: {len(rollouts):,} rollouts of {tasks:,} tasks{about}"
+    title = f"{agent['_agent']}: {_counted(len(rollouts), 'rollout')} of {_counted(tasks, 'task')}{about}"
     figures = [[name, *(agent[f"{stat}/{name}"] for stat in names.STATISTICS)] for name in metrics]
     text = f"{title}\n" + table(["", *names.STATISTICS], figures) if figures else title
     if len(measured) <= EVERY_ROLLOUT_UP_TO and metrics:
         text += "\n\n" + _every_rollout(rollouts, metrics)
     return text
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def _every_rollout(rollouts: pl.DataFrame, metrics: list[str]) -> str:
@@ -93,5 +97,7 @@ def _cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < PLAIN_BELOW else f"{value:,.1f}"
+        if abs(value) < PLAIN_BELOW:
+            return f"{value:,.4g}"
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -16,6 +16,8 @@ BUFFER_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPABLE_MAGIC = b"\x2a\x4d\x18"
+SKIPPABLE_MAGIC_HIGH = 5
 
 
 class Segment(NamedTuple):
@@ -37,7 +39,8 @@ def compression_of(head: bytes) -> str:
     """`gz`, `zst` or `` by the first bytes of a file."""
     if head.startswith(GZIP_MAGIC):
         return "gz"
-    return "zst" if head.startswith(ZSTD_MAGIC) else ""
+    skippable = head[1:4] == SKIPPABLE_MAGIC and head[0] >> 4 == SKIPPABLE_MAGIC_HIGH
+    return "zst" if skippable or head.startswith(ZSTD_MAGIC) else ""
 
 
 def open_plain(path: str, compression: str) -> AbstractContextManager[IO[bytes]]:

@@ -14,6 +14,7 @@ from pipeline.sources.columns import Column
 from pipeline.sources.lines import Segment, lines_of
 
 TORN = "is cut off in the middle: it has no line end"
+TOO_DEEP = "is nested deeper than can be read"
 TOO_LARGE = "has an index that does not fit 64 bits signed"
 
 
@@ -149,10 +150,10 @@ def read(job: Job, builder: Builder) -> Chunk:
                 read += len(view) + terminated
                 try:
                     add(source, line, offset, view)
-                except (rows.BadLineError, struct.error) as error:
+                except (rows.BadLineError, struct.error, RecursionError) as error:
                     if bytes(view).strip(rows.SPACE):
                         torn = not terminated and not _complete(view)
-                        reason = TORN if torn else TOO_LARGE if isinstance(error, struct.error) else str(error)
+                        reason = TORN if torn else _reason(error)
                         bad.append(BadLine(source, line, offset, len(view), reason, torn))
             lines.append(line)
     return builder.chunk(lines, bad, read)
@@ -168,6 +169,12 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, struct.error):
+        return TOO_LARGE
+    return TOO_DEEP if isinstance(error, RecursionError) else str(error)
 
 
 def _complete(view: memoryview) -> bool:

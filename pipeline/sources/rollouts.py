@@ -100,13 +100,17 @@ class Rollouts(Builder):
             None if mask < 0 else values[mask], None if config < 0 else values[config]
         )
         asked = 0
-        if self.prompts:
+        if self.prompts and plan.unnumbered:
             asked = self._prompt(values, keys)
             flags |= plan.unnumbered
-        shape = plan.shapes.get(usage_plan) or self._shape(plan, usage_plan)
+        shape = plan.shapes.get(usage_plan)
+        if plan.numbered and shape is not None:
+            key = (values[task], values[rollout])
+        else:  # a line with a bad index leaves no shape behind
+            key = (self._index(plan, values, task, names.TASK), self._index(plan, values, rollout, names.ROLLOUT))
+            shape = shape or self._shape(plan, usage_plan)
         cells = self.pack(
-            values[task] if plan.numbered else self._index(plan, values, task, names.TASK),
-            values[rollout] if plan.numbered else self._index(plan, values, rollout, names.ROLLOUT),
+            *key,
             source,
             line,
             offset,

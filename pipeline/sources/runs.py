@@ -54,8 +54,8 @@ def find_run(
         UsageError: Nothing was named.
     """
     found = _Found()
-    named = {Path(name) for name in run}
-    taken = {Path(name) for name in rollouts}
+    named = {_path(name) for name in run}
+    taken = {_path(name) for name in rollouts}
     for path in _matching(rollouts):
         if path in taken:
             found.take("rollouts", path)
@@ -68,6 +68,7 @@ def find_run(
     opened = _opened(found.rollouts)
     if given := list(_matching(inputs)):
         found.inputs = dict.fromkeys(given)
+        found.check_not_swapped()
     elif inputs_wanted and not found.inputs:
         found.look_for_inputs()
     if not found.failures:
@@ -134,6 +135,17 @@ class _Found:
                 hint="Name it with --inputs, or profile without it with --rollouts-only.",
             )
 
+    def check_not_swapped(self) -> None:
+        """Refuses inputs that were given for rollouts and rollouts for inputs."""
+        rollouts, inputs = next(iter(self.rollouts)), next(iter(self.inputs))
+        regular = rollouts.is_file() and inputs.is_file()
+        if regular and _starts_like_rollouts(inputs) and not _starts_like_rollouts(rollouts):
+            raise UsageError(
+                "has neither response nor reward, but the inputs have",
+                where=names.shown(rollouts),
+                hint="Are --rollouts and --inputs swapped?",
+            )
+
     def look_for_failures(self) -> None:
         """Finds the failures sidecar of each rollouts file by its name."""
         for path in self.rollouts:
@@ -174,7 +186,7 @@ def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
     for name in named:
         if not str(name):
             raise UsageError("an empty name is no file", hint="Name a rollouts file or a run folder.")
-        path = Path(name)
+        path = _path(name)
         if os.path.lexists(path):
             yield path
             continue
@@ -186,6 +198,11 @@ def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
                 hint="Name a rollouts file or a run folder.",
             )
         yield from map(Path, matches)
+
+
+def _path(name: str | Path) -> Path:
+    """The path that a name means; `-` is standard input."""
+    return Path("/dev/stdin") if str(name) == "-" else Path(name)
 
 
 def _is_file(path: Path) -> bool:
@@ -220,7 +237,7 @@ def _no_rollouts(found: _Found, named: list[str]) -> Exception:
     if not named:
         return UsageError("no rollouts named", hint="Name a rollouts file or a run folder: rollprof profile RUN")
     others = [*found.inputs, *found.failures, *found.passed_over]
-    what = f"; it holds {', '.join(path.name for path in others[:4])}" if others else ""
+    what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
     return SourceError(
         f"no rollouts found{what}",
         where=", ".join(named[:3]),

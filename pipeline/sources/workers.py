@@ -164,7 +164,14 @@ def _send(pipe: IO[bytes], thing: object) -> None:
 
 
 def _lost(process: subprocess.Popen[bytes]) -> WorkerError:
-    code = process.wait()
+    try:
+        code = process.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return WorkerError(
+            "a worker process said something else than results", hint="What does it print when it starts?"
+        )
     how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     return WorkerError(
         f"a worker process {how} before its work was done",

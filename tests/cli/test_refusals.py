@@ -72,7 +72,6 @@ def nothing(_folder: Path) -> None:
         (broken_link, ["run.jsonl", "--inputs", "link.jsonl"], 3, ["link.jsonl: no such file"]),
         (without_inputs, ["run.jsonl"], 3, [f"run{INPUTS}", "--inputs", "--rollouts-only"]),
         (inputs_are_a_folder, ["run.jsonl"], 3, [f"run{INPUTS}"]),
-        (nothing, ["run.jsonl", "-o", "absent/x"], 3, ["absent: no such folder"]),
         (nothing, ["run.jsonl", "--output-dir", "run.jsonl"], 3, ["run.jsonl"]),
         (a_folder, ["run.jsonl", "-o", "folder"], 3, ["folder: is a folder", "--output-dir"]),
         (an_output_is_a_folder, ["run.jsonl"], 3, [f"run{OUTPUTS[2]}: cannot be written"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.align import align
+from pipeline.alignment import align
 from pipeline.completion import accounting
 from pipeline.errors import RollprofError, SourceError, WorkerError
 from pipeline.frames.failures import scan_failures

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.align import align
+from pipeline.alignment import align
 from pipeline.errors import Exit, FaultsError, SourceError
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
 from pipeline.frames.lazy import collect

@@ -145,7 +145,8 @@ def _only(column: str) -> pl.Expr:
 def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
     """Group (the server if there is one, else the agent) → the label shown and its place among the agents.
 
-    The label is the agent's name, unless it is in several groups or is not the only one of its group.
+    The label is the agent's name, unless it is in several groups or is not the only one of its group, or another
+    group is called that.
     """
     alone = (pl.col("_group").n_unique().over("_agent") == 1) & (pl.col("_agent").n_unique().over("_group") == 1)
     return (
@@ -154,6 +155,8 @@ def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
         .with_columns(_label=pl.when(alone & pl.col("_agent").is_not_null()).then("_agent").otherwise("_group"))
         .group_by("_group")
         .agg(pl.col("_label").first())
+        .with_columns(_label=pl.when(pl.len().over("_label") == 1).then("_label").otherwise("_group"))
+        .with_columns(_label=pl.when(pl.len().over("_label") == 1).then("_label").otherwise("_group"))
         .sort("_label", "_group", nulls_last=True)
         .with_columns(_agent_order=pl.col("_group").rle_id())
     )
