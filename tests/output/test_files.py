@@ -180,8 +180,7 @@ def folder(path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told_before_the_work(
     path: str, make: Callable[[Path], None], says: str, tmp_path: Path
 ) -> None:
-    if make:
-        make(tmp_path / path.split("/", maxsplit=1)[0])
+    make(tmp_path / path.split("/", maxsplit=1)[0])
     with pytest.raises(SourceError, match=says):
         check_folder(tmp_path / path)
 
