@@ -56,7 +56,7 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
     if "missing_rollouts" in error.counts:
         error.message += "\n\n" + completion_text(summary.completion, summary.fates, options)
         if len(error.counts) == 1:
-            again = shlex.join([_short(sys.argv[0]), *map(names.shown, sys.argv[1:]), "--partial"])
+            again = shlex.join([_command(), *map(names.shown, sys.argv[1:]), "--partial"])
             error.hint += f"\nWith what is there: {again}"
         error.facts = {"completion": summary.completion, "accounting": _accounting(summary)}
     raise error
@@ -133,6 +133,11 @@ def _next_command(tasks: Path) -> str:
     program = _short(sys.executable)
     plain = not set(query) & set('"$`\\!\n')
     return f'{program} -c "{query}"' if plain else shlex.join([program, "-c", query])
+
+
+def _command() -> str:
+    """How the user called the command."""
+    return "rollprof" if sys.argv[0].endswith(".py") else _short(sys.argv[0])
 
 
 def _short(path: str) -> str:

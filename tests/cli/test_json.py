@@ -102,7 +102,6 @@ def test_of_faults_of_lines(tmp_path: Path) -> None:
     [
         (["profile", "absent.jsonl"], "unreadable", 3),
         (["profile", "empty"], "unreadable", 3),
-        (["profile", "run.jsonl", "-o", "absent/x"], "unreadable", 3),
         (["profile", "run.jsonl", "--assign-indices"], "usage", 2),
         (["profile", "run.jsonl", "allow_partial_rollouts=true"], "usage", 2),
         (["profile"], "usage", 2),

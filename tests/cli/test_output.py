@@ -62,7 +62,7 @@ def test_results_and_narration_do_not_mix(tmp_path: Path) -> None:
 def test_nothing_is_cut_in_a_pipe(tmp_path: Path) -> None:
     write_odd_run(tmp_path)
     done = run(["profile", "run.jsonl"], tmp_path, env=environment(COLUMNS="10", TERM="xterm-256color"))
-    assert f"\n{LONG_NAME}: 1 rollouts of 1 tasks\n" in done.stdout
+    assert f"\n{LONG_NAME}: 1 rollout of 1 task\n" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
 
 

@@ -83,4 +83,4 @@ def test_an_encoding_that_lacks_a_letter(encoding: str, tmp_path: Path) -> None:
     write_run(tmp_path, plan=[{"_ng_task_index": 0, "_ng_rollout_index": 0, **agent}], done=[rollout()])
     done = run(["profile", "run.jsonl"], tmp_path, env=environment(PYTHONIOENCODING=encoding))
     assert (done.exit_code, done.stderr) == (0, f"inputs: run{INPUTS}\n")
-    assert "1 rollouts of 1 tasks" in done.stdout
+    assert "1 rollout of 1 task" in done.stdout
