@@ -118,6 +118,10 @@ def _lines(file: IO[bytes], segment: Segment) -> Iterator[Line]:
             buffer, view = _doubled(buffer)
         got = _read(file, view[end:], segment, base + end)
         if not got:
+            if stop is not None and base + end < stop:
+                raise SourceError(
+                    "was changed while it was being profiled", where=names.shown(segment.path), hint="Profile it again."
+                )
             if end:
                 yield base, view[:end], False
             return

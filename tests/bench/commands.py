@@ -20,9 +20,9 @@ import sys, time
 import polars as pl
 import pipeline
 rollouts, jobs = sys.argv[1], int(sys.argv[2])
-scan_rollouts = pipeline.scan_rollouts
+scan_rollouts, options = pipeline.scan_rollouts, pipeline.ReadOptions(jobs=jobs)
 start = time.perf_counter()
-scan_rollouts([rollouts], jobs=jobs).select(pl.len()).collect()
+scan_rollouts([rollouts], options).select(pl.len()).collect()
 print(time.perf_counter() - start)
 """
 LOOP = """

@@ -115,6 +115,31 @@ def _is_writing(folder: Path) -> bool:
     return any(path.name not in usual for path in (folder / "in").iterdir())
 
 
+def start_and_hold(folder: Path, *arguments: str) -> tuple[Process, int]:
+    """Starts the command on `run.jsonl` and on inputs that it waits for; the pipe they are to be written to."""
+    plan = folder / "plan"
+    os.mkfifo(plan)
+    process = start(["profile", "run.jsonl", "--inputs", "plan", *arguments], folder)
+    found: list[int] = []
+
+    def is_waited_for() -> bool:
+        assert process.poll() is None, end_of(process).stderr
+        try:
+            found.append(os.open(plan, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            return False
+        return True
+
+    wait_for(is_waited_for)
+    return process, found[0]
+
+
+def release(pipe: int, folder: Path) -> None:
+    """Writes the inputs that the command waits for."""
+    os.write(pipe, (folder / f"run{INPUTS}").read_bytes())
+    os.close(pipe)
+
+
 def files_of_the_user(folder: Path) -> dict[str, bytes]:
     """The files that are there before the command and must be there after it, with their content."""
     found = contents_of(folder).items()

@@ -1,12 +1,12 @@
 """A run that is still being written: what was whole at the start is profiled, the rest is told."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import Process, end_of, start, wait_for
-from tests.cli.run_files import INPUTS, KEYS, assert_refused, object_of, rollout, rollouts, tasks_of, write_run
+from tests.cli.moments import release, start_and_hold
+from tests.cli.processes import end_of
+from tests.cli.run_files import KEYS, assert_refused, object_of, rollout, rollouts, tasks_of, write_run
 from tests.command import run_command
 from tests.runs import jsonl
 
@@ -53,33 +53,9 @@ def test_each_file_may_end_in_one(tmp_path: Path) -> None:
     assert (torn["count"], torn["places"]) == (2, ["a.jsonl:2", "b.jsonl:3"])
 
 
-def start_and_hold(folder: Path) -> tuple[Process, int]:
-    """Starts the command on `run.jsonl` and on inputs that it waits for; the pipe they are to be written to."""
-    plan = folder / "plan"
-    os.mkfifo(plan)
-    process = start(["profile", "run.jsonl", "--inputs", "plan", "--partial", "--json"], folder)
-    found: list[int] = []
-
-    def is_waited_for() -> bool:
-        assert process.poll() is None, end_of(process).stderr
-        try:
-            found.append(os.open(plan, os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:
-            return False
-        return True
-
-    wait_for(is_waited_for)
-    return process, found[0]
-
-
-def release(pipe: int, folder: Path) -> None:
-    os.write(pipe, (folder / f"run{INPUTS}").read_bytes())
-    os.close(pipe)
-
-
 def test_what_is_written_later_is_not_read(tmp_path: Path) -> None:
     path = write_run(tmp_path, done=WHOLE)
-    process, pipe = start_and_hold(tmp_path)
+    process, pipe = start_and_hold(tmp_path, "--partial", "--json")
     with path.open("ab") as file:
         file.write(jsonl([rollout(1, 1)]) + b"nonsense\n{")
     release(pipe, tmp_path)
@@ -93,7 +69,7 @@ def test_what_is_written_later_is_not_read(tmp_path: Path) -> None:
 def test_a_line_that_is_completed_later_is_held_back(tmp_path: Path) -> None:
     line = jsonl([rollout(1, 1)])
     path = write_run(tmp_path, done=WHOLE + line[:20])
-    process, pipe = start_and_hold(tmp_path)
+    process, pipe = start_and_hold(tmp_path, "--partial", "--json")
     with path.open("ab") as file:
         file.write(line[20:])
     release(pipe, tmp_path)

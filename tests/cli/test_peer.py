@@ -59,3 +59,10 @@ def test_a_file_of_such_a_name_is_a_file(name: str, tmp_path: Path) -> None:
     done = run_command(["profile", name, "-i", f"run{INPUTS}", "-o", "+x=y"], tmp_path)
     assert done.exit_code == 0, done.stderr
     assert len(tasks_of(tmp_path, "+x=y")) == 2
+
+
+def test_partial_that_is_taken_back(tmp_path: Path) -> None:
+    # Of a key that is given twice the last one counts.
+    write_run(tmp_path, done=rollouts(KEYS[:3]))
+    given = ["++allow_partial_rollouts=True", "++allow_partial_rollouts=False"]
+    assert_refused(run_command(["profile", "run.jsonl", *given], tmp_path), 4, "1 materialized row")

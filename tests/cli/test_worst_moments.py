@@ -19,9 +19,11 @@ from tests.cli.moments import (
     while_it_writes,
     write_long_run,
 )
-from tests.cli.processes import Process, end_of, run, start, wait_for, wait_until_idle, workers_of
+from tests.cli.processes import Process, end_of, environment, run, start, wait_for, wait_until_idle, workers_of
 from tests.cli.run_files import INPUTS, contents_of, write_run
 
+TRIES = 4
+SOME_BYTES = 1 << 22
 UNTOUCHED = {"run.jsonl", f"run{INPUTS}"}
 
 
@@ -115,3 +117,36 @@ def test_ctrl_c_while_workers_start(tmp_path: Path) -> None:
         done = end_of(process)
         assert done.exit_code == 130
         assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_while_a_pipe_is_copied(tmp_path: Path) -> None:
+    # A file cannot be closed by a handler that interrupts a write to it: "reentrant call".
+    for number in range(TRIES):
+        temporary = tmp_path / f"temporary{number}"
+        temporary.mkdir()
+        env = environment(TMPDIR=str(temporary))
+        process = start(["profile", "/dev/zero", "--rollouts-only", "-o", "x"], tmp_path, env=env)
+        wait_for(lambda place=temporary: any(size_of(path) > SOME_BYTES for path in place.iterdir()))  # type: ignore[misc]
+        process.send_signal(signal.SIGTERM)
+        done = end_of(process)
+        assert done.exit_code == 143, done.stderr
+        assert "Traceback" not in done.stderr
+        assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize("module", ["typer", "pipeline/cli/peer"])
+def test_while_the_command_is_still_being_loaded(module: str, tmp_path: Path) -> None:
+    write_run(tmp_path / "in")
+    interrupt = f"os.kill(os.getpid(), {int(signal.SIGINT)})"
+    env = accident_at(("<module>", module, "sys"), action=interrupt, folder=tmp_path)
+    done = run(["profile", "run.jsonl"], tmp_path / "in", env=env)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.exit_code in {130, -signal.SIGINT}
+
+
+def size_of(path: Path) -> int:
+    """How long a file is, 0 when it has gone meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
