@@ -18,7 +18,6 @@ INSTANCE_CONFIG = "instance_config"
 REWARD = "reward"
 ROLLOUT_ID = "rollout_id"
 FAILURE_CLASS = "_ng_failure_class"
-FAILURE_TERMINAL = "_ng_failure_terminal"
 
 INTERNAL = "_"
 NOT_METRICS = frozenset({RESPONSE, MASK})
@@ -75,3 +74,8 @@ def is_beside_a_run(name: str) -> bool:
 def sibling(stem: Path, ending: str) -> Path:
     """The file of a run with stem S that ends in `ending`."""
     return stem.with_name(stem.name + ending)
+
+
+def profile_paths(stem: Path) -> tuple[Path, Path, Path]:
+    """The files of a profile that is named after a path: tasks, agents and repeats."""
+    return sibling(stem, TASKS_FILE), sibling(stem, AGENTS_FILE), sibling(stem, REPEATS_FILE)

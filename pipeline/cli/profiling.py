@@ -83,7 +83,6 @@ def _stem(files: RunFiles, named: Named) -> Path:
     from pipeline import names
     from pipeline.options import output_stem
     from pipeline.output.files import check_folder
-    from pipeline.output.profile_files import paths_of
 
     first = files.rollouts[0]
     if named.output is None and first.named is not None and first.shown.startswith(("/dev/", "/proc/")):
@@ -94,7 +93,7 @@ def _stem(files: RunFiles, named: Named) -> Path:
     stem = output_stem(rollouts, stem=named.output, folder=named.output_dir)
     check_folder(stem, chosen=named.output is not None)
     read = {os.path.realpath(source.path) for source in (*files.rollouts, *files.inputs, *files.failures)}
-    for path in paths_of(stem):
+    for path in names.profile_paths(stem):
         if os.path.realpath(path) in read:
             where = names.shown(path)
             raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")

@@ -29,11 +29,6 @@ class Settled(NamedTuple):
     measured: list[Metric]
 
 
-def metric_columns(frame: pl.DataFrame) -> list[str]:
-    """The metric columns of a frame: all whose names do not start with `_`."""
-    return [name for name in frame.columns if not name.startswith(names.INTERNAL)]
-
-
 def shape_text(shape: Shape) -> str:
     """A shape as the column `_shape` tells it: the metrics of the row's own fields, and of its usage, in order."""
     return json.dumps(shape)

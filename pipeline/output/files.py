@@ -104,9 +104,9 @@ def check_folder(path: Path, *, chosen: bool = True) -> None:
             raise SourceError("is a folder, not a name for the outputs", where=names.shown(path), hint=hint)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise SourceError("cannot write into this folder", where=names.shown(folder), hint=hint)
-        for ending in (names.TASKS_FILE, names.AGENTS_FILE, names.REPEATS_FILE):
+        for output in names.profile_paths(path):
             with contextlib.suppress(FileNotFoundError):
-                names.sibling(path, ending).lstat()
+                output.lstat()
 
 
 def make_folder(folder: Path) -> None:

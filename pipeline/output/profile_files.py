@@ -86,21 +86,13 @@ def write_profile(
     agents = collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))
     measured = ordered.filter("_measured").sort(*UNIT, names.ROLLOUT)
     shape = sample_of_rollout if rollouts_only else sample_of_input
-    paths = paths_of(Path(stem))
+    paths = names.profile_paths(Path(stem))
     make_folder(paths[0].parent)
     with Samples(tasks, sources, shape) as samples, whole_files(*paths) as files:
         _write_tasks(files[0], tasks, measured, final, samples)
         files[1].write(json_text(agent_entries(agents, repeats)))
         files[2].write(json_text(repeat_entries(repeats)))
     return Written(paths, agents, repeats, samples.nulls)
-
-
-def paths_of(stem: Path) -> tuple[Path, Path, Path]:
-    """The files of a profile that is named after a path."""
-    tasks, agents, repeats = (
-        names.sibling(stem, ending) for ending in (names.TASKS_FILE, names.AGENTS_FILE, names.REPEATS_FILE)
-    )
-    return tasks, agents, repeats
 
 
 def _write_tasks(
