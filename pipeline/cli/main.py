@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Annotated, NoReturn
 
 import typer
@@ -39,6 +38,8 @@ def root(
 ) -> None:
     """Prints the help where no command is named."""
     if version:
+        from importlib import metadata
+
         typer.echo(f"rollprof {metadata.version('rollprof')}")
         raise typer.Exit
     if context.invoked_subcommand is None:

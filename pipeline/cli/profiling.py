@@ -106,8 +106,8 @@ def _read(files: RunFiles, options: ProfileOptions, console: Console) -> Read:
     workers = options.jobs or 1
     with ExitStack() as stack:
         pool = stack.enter_context(Pool(useful_workers(sources, workers))) if pays_off(sources, workers) else None
+        begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)  # first, for the join asks for them first
         begun = begin_rollouts(files.rollouts, options, workers=workers, pool=pool)
-        begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)
         if pool is not None:
             ahead = threading.Thread(target=_import_ahead)
             ahead.start()
