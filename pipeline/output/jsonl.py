@@ -25,22 +25,18 @@ def member(name: str, value: pl.Expr) -> pl.Expr:
     return pl.concat_str(pl.lit(key_text(name)), value.cast(pl.String))
 
 
-def task_heads(tasks: pl.DataFrame, *, fan_out: bool) -> pl.Series:
-    """The text of profile rows up to their sample."""
+def task_openings(tasks: pl.DataFrame, samples: pl.Series, *, fan_out: bool) -> pl.Series:
+    """The text of profile rows up to their rollout infos."""
     figures = [name for name in tasks.columns if "/" in name and not name.startswith(names.INTERNAL)]
+    counted = ("num_rollouts", "expected_num_rollouts", "missing_num_rollouts", "reward_profile_completion_pct")
     pieces = [pl.lit(f'{{"{names.TASK}":'), pl.col(names.TASK).cast(pl.String)]
     pieces += [member(name, column(name)) for name in figures]
     if fan_out:
         pieces.append(agent_reference(tasks["_agent"]))
-    pieces.append(pl.lit(key_text("sample")))
+    pieces += [pl.lit(key_text("sample")), pl.lit(samples)]
+    pieces += [member(name, pl.col(name)) for name in counted]
+    pieces.append(pl.lit(key_text("rollout_infos") + "["))
     return tasks.select(pl.concat_str(pieces, ignore_nulls=True)).to_series()
-
-
-def task_tails(tasks: pl.DataFrame) -> pl.Series:
-    """The text of profile rows behind their sample, up to the rollout infos."""
-    counted = ("num_rollouts", "expected_num_rollouts", "missing_num_rollouts", "reward_profile_completion_pct")
-    pieces = [member(name, pl.col(name)) for name in counted]
-    return tasks.select(pl.concat_str(*pieces, pl.lit(key_text("rollout_infos") + "["))).to_series()
 
 
 def agent_reference(agents: pl.Series) -> pl.Expr:
@@ -51,11 +47,26 @@ def agent_reference(agents: pl.Series) -> pl.Expr:
     return pl.concat_str(pl.lit(key_text(names.AGENT_REF)), text)
 
 
+def task_rows(openings: pl.Series, counts: pl.Series, measured: pl.DataFrame, final: Mapping[Metric, str]) -> pl.Series:
+    """Profile rows as text that follows one another, a piece a rollout.
+
+    Args:
+        openings: The rows up to their rollout infos.
+        counts: How many rollouts each row has.
+        measured: Their rollouts, row after row: both indices, `_shape` and metrics.
+        final: The names of the metrics.
+    """
+    behind = counts.cum_sum()
+    before = pl.Series([None], dtype=pl.String).new_from_index(0, len(measured)).scatter(behind - counts, openings)
+    closings = pl.Series([","]).new_from_index(0, len(measured)).scatter(behind - 1, "]}\n")
+    return rollout_infos(measured.with_columns(_before=before, _behind=closings), final)
+
+
 def rollout_infos(measured: pl.DataFrame, final: Mapping[Metric, str]) -> pl.Series:
     """The info of each rollout: identity, reward, usage numbers in usage order, other numbers in row order.
 
     Args:
-        measured: Rollouts with both indices, `_shape` and metrics.
+        measured: Rollouts with both indices, `_shape` and metrics, and the text `_before` and `_behind` each info.
         final: The names of the metrics.
     """
     orders = {shape: info_order(shape, final) for shape in measured["_shape"].unique()}
@@ -111,25 +122,9 @@ def json_text(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def task_lines(heads: pl.Series, samples: pl.Series, tails: pl.Series, infos: pl.Series) -> pl.DataFrame:
-    """Profile rows put together from their parts, as one column of text."""
-    return pl.select(pl.concat_str(heads, samples, tails, infos, pl.lit("]}")))
-
-
-def write_lines(file: IO[bytes], lines: pl.DataFrame) -> None:
-    """Writes one column of text, a row a line."""
-    lines.write_csv(file, include_header=False, quote_style="never")
-
-
-def joined(texts: pl.Series, counts: Sequence[int] | pl.Series) -> pl.Series:
-    """Neighbouring texts joined with commas: the first `counts[0]`, the next `counts[1]`, and so on."""
-    groups = pl.Series("group", range(len(counts)), dtype=pl.UInt32)
-    group = pl.select(pl.lit(groups).repeat_by(pl.lit(pl.Series(counts)))).to_series().explode()
-    return (
-        pl.DataFrame({"group": group, "text": texts})
-        .group_by("group", maintain_order=True)
-        .agg(pl.col("text").str.join(","))["text"]
-    )
+def write_text(file: IO[bytes], texts: pl.Series) -> None:
+    """Writes texts one after another as they are."""
+    texts.to_frame().write_csv(file, include_header=False, quote_style="never", line_terminator="")
 
 
 def _info_text(order: Sequence[str]) -> pl.Expr:
@@ -137,7 +132,8 @@ def _info_text(order: Sequence[str]) -> pl.Expr:
     identity = (pl.lit(f'{{"{names.ROLLOUT_ID}":"'), task, pl.lit(":"), rollout, pl.lit('"'))
     keys = (member(name, pl.col(name)) for name in names.KEY)
     numbers = (member(metric, column(metric)) for metric in order)
-    return pl.concat_str(*identity, *keys, *numbers, pl.lit("}"), ignore_nulls=True).alias("text")
+    pieces = [pl.col("_before"), *identity, *keys, *numbers, pl.lit("}"), pl.col("_behind")]
+    return pl.concat_str(pieces, ignore_nulls=True).alias("text")
 
 
 def _merged(orders: Iterable[list[str]]) -> list[str]:

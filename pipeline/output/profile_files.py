@@ -14,17 +14,7 @@ from pipeline import names
 from pipeline.frames.lazy import collect, collect_all
 from pipeline.frames.metrics import settled
 from pipeline.output.files import make_folder, whole_files
-from pipeline.output.jsonl import (
-    agent_entries,
-    joined,
-    json_text,
-    repeat_entries,
-    rollout_infos,
-    task_heads,
-    task_lines,
-    task_tails,
-    write_lines,
-)
+from pipeline.output.jsonl import agent_entries, json_text, repeat_entries, task_openings, task_rows, write_text
 from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout
 from pipeline.profile.agents import profile_agents
 from pipeline.profile.repeats import profile_repeats
@@ -32,7 +22,7 @@ from pipeline.profile.tasks import UNIT, profile_tasks
 from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
 
-BATCH_TASKS = 1_000
+BATCH_TASKS = 2_000
 THREADS = 2
 T = TypeVar("T")
 R = TypeVar("R")
@@ -102,16 +92,16 @@ def _write_tasks(
     fan_out = bool((tasks["_row_agent"] > 0).any())
     last_rollouts = tasks["num_rollouts"].cum_sum()
 
-    def text(first: int) -> pl.DataFrame:
+    def text(first: int) -> pl.Series:
         batch = tasks.slice(first, BATCH_TASKS)
         begin = int(last_rollouts[first - 1]) if first else 0
         rollouts = measured.slice(begin, int(last_rollouts[first + len(batch) - 1]) - begin)
-        infos = joined(rollout_infos(rollouts, final), batch["num_rollouts"])
-        return task_lines(task_heads(batch, fan_out=fan_out), samples.texts(batch), task_tails(batch), infos)
+        openings = task_openings(batch, samples.texts(batch), fan_out=fan_out)
+        return task_rows(openings, batch["num_rollouts"], rollouts, final)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        for lines in _ahead(pool, text, range(0, len(tasks), BATCH_TASKS)):
-            write_lines(file, lines)
+        for texts in _ahead(pool, text, range(0, len(tasks), BATCH_TASKS)):
+            write_text(file, texts)
 
 
 def _ahead(pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

@@ -6,11 +6,11 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import IO, NamedTuple, Protocol, Self
 
 import polars as pl
 
@@ -25,14 +25,21 @@ FROM_ROLLOUT = (names.PARAMS, names.AGENT_REF, names.ENVIRONMENT_SERVER)
 PLACE = ("_input_source", "_input_line", "_input_offset", "_input_length")
 
 
-def sample_of_input(line: bytes, keys: tuple[str, ...]) -> bytes:
-    """The sample that an input row gives: the row without its two indices; `keys` are all of its keys, if known."""
-    return without_indices(line, once=all(keys.count(key) == 1 for key in names.KEY))
+def sample_of_input(line: bytes, *, plain: bool) -> bytes:
+    """The sample that an input row gives: the row without its two indices, each of which a plain row has once."""
+    return without_indices(line, once=plain)
 
 
-def sample_of_rollout(line: bytes, _keys: tuple[str, ...]) -> bytes:
+def sample_of_rollout(line: bytes, *, plain: bool) -> bytes:  # noqa: ARG001 - the same question as to inputs
     """The sample that a rollout gives where there are no inputs: what it was asked, and of whom."""
     return only_members(line, FROM_ROLLOUT)
+
+
+class Shape(Protocol):
+    """Makes a sample from the text of its line; a row that is plain has each index once."""
+
+    def __call__(self, line: bytes, *, plain: bool) -> bytes:
+        """The sample's text."""
 
 
 class Samples:
@@ -42,16 +49,14 @@ class Samples:
         nulls: How many NaN and Infinity became null so far.
     """
 
-    def __init__(
-        self, wanted: pl.DataFrame, sources: Iterable[Source], shape: Callable[[bytes, tuple[str, ...]], bytes]
-    ) -> None:
+    def __init__(self, wanted: pl.DataFrame, sources: Iterable[Source], shape: Shape) -> None:
         self.nulls = 0
         self._shape = shape
         self._may_grow = shape is sample_of_rollout
         self._before = {source.shown: source for source in sources}
         self._wanted = wanted
         self._copies: dict[str, _Copy] = {}
-        self._task_of = rows.Last(names.TASK)
+        self._plain: dict[tuple[str, ...], bool] = {}
         self._lock = threading.Lock()
         self._stack = ExitStack()
 
@@ -106,9 +111,14 @@ class Samples:
             row = rows.parse(memoryview(text))
         except rows.BadLineError:
             row = {}
-        if len(text) != length or not row or self._task_of(row) not in {task, None}:
+        keys = rows.every_key(row)
+        plain = self._plain.get(keys)
+        if plain is None:
+            plain = self._plain[keys] = all(keys.count(key) == 1 for key in names.KEY)
+        found = row.get(names.TASK) if plain else rows.last(row, names.TASK)
+        if len(text) != length or not row or found not in {task, None}:
             raise _changed(where)
-        return self._shape(text, rows.every_key(row))
+        return self._shape(text, plain=plain)
 
     @contextlib.contextmanager
     def _opened(self, path: str) -> Iterator[tuple[int, dict[int, int]]]:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 import polars.selectors as cs
+from polars.lazyframe.group_by import LazyGroupBy
 
 from pipeline import names
 
+DISTANCE = "_distance "
 CONFIDENCE = 0.975
 """Upper quantile of a two-sided 95 % interval."""
 
@@ -35,7 +37,7 @@ def five_statistics(frame: pl.LazyFrame, by: Sequence[str], *, counts: bool) -> 
     than two values. Figures are worked out in doubles; one that is not finite is null.
 
     Args:
-        frame: Rows with metrics, in an order that does not depend on how they were read.
+        frame: Rows with metrics, sorted by the groups, in an order that does not depend on how they were read.
         by: The columns that make a group.
         counts: Whether `count/METRIC` (how many rows have the number, null for none) follows.
 
@@ -45,7 +47,7 @@ def five_statistics(frame: pl.LazyFrame, by: Sequence[str], *, counts: bool) -> 
 
     def grouped(rows: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         metrics = metrics_of(schema)
-        raw = rows.group_by(by, maintain_order=True).agg(
+        raw = _grouped(rows, by, metrics).agg(
             *(expression for metric in metrics for expression in _five_raw(metric)), _rows=pl.len()
         )
         wanted = [*names.STATISTICS, "count"] if counts else names.STATISTICS
@@ -57,13 +59,13 @@ def five_statistics(frame: pl.LazyFrame, by: Sequence[str], *, counts: bool) -> 
 def spread_statistics(
     frame: pl.LazyFrame, by: Sequence[str], values: Iterable[tuple[str, str]], labels: Sequence[str]
 ) -> pl.LazyFrame:
-    """Spread of values over tasks or repeats in each group, in the order of the groups.
+    """Spread of values over tasks or repeats in each of a few groups, in the order of the groups.
 
     Of one value, std and the standard error are 0.0 and there is no interval. The interval is mean ± t(0.975, n - 1)
     · std / √n. Percentiles are by linear interpolation.
 
     Args:
-        frame: Rows with the values.
+        frame: Rows with the values, in an order that does not depend on how they were read.
         by: The columns that make a group.
         values: (column, figure name with a `{}` for the statistic) of each value.
         labels: The statistics wanted; the standard error is `sem` or `se`.
@@ -87,14 +89,23 @@ def _five_raw(metric: str) -> list[pl.Expr]:
         values.max().alias(f"max/{metric}"),
         values.min().alias(f"min/{metric}"),
         values.median().alias(f"median/{metric}"),
-        _std(values).alias(f"std/{metric}"),
+        column(DISTANCE + metric).std(ddof=1).alias(f"std/{metric}"),
         values.count().alias(f"count/{metric}"),
     ]
 
 
-def _std(values: pl.Expr) -> pl.Expr:
-    """The sample standard deviation of the distances from the least value: exact also far from zero."""
-    return (values - values.min()).std(ddof=1)
+def _grouped(rows: pl.LazyFrame, by: Sequence[str], values: Iterable[str]) -> LazyGroupBy:
+    """Groups of rows that stand together, with the distance of each value from the first of its group.
+
+    The standard deviation of these distances is that of the values, and exact also far from zero. Subtracting within
+    the aggregation would do for a few groups, and is slow for many.
+    """
+    distances = []
+    for name in values:
+        value = column(name).cast(pl.Float64)
+        distances.append((value - value.first(ignore_nulls=True).over("_group")).alias(DISTANCE + name))
+    numbered = rows.with_columns(_group=pl.struct(by).rle_id())
+    return numbered.with_columns(distances).group_by(by, maintain_order=True)
 
 
 def _settled(statistic: str, metric: str) -> pl.Expr:
@@ -113,7 +124,7 @@ def _spread_raw(value: str) -> list[pl.Expr]:
     return [
         values.mean().alias(f"mean {value}"),
         values.median().alias(f"median {value}"),
-        _std(values).alias(f"std {value}"),
+        (values - values.first(ignore_nulls=True)).std(ddof=1).alias(f"std {value}"),
         values.min().alias(f"min {value}"),
         values.max().alias(f"max {value}"),
         values.quantile(0.25, "linear").alias(f"p25 {value}"),

@@ -18,21 +18,22 @@ def profile_repeats(frame: pl.LazyFrame) -> pl.LazyFrame:
     the tasks at that index: mean, median, std, sem, min, max, p25, p75, ci_low_95, ci_high_95.
 
     Args:
-        frame: As `align` gives it.
+        frame: As `align` gives it: sorted by task.
     """
-    measured = frame.filter(pl.col("_measured")).sort(*REPEAT, names.TASK)
+    measured = frame.filter(pl.col("_measured"))
     tasks = measured.group_by("_agent_order").agg(
         _tasks=pl.col(names.TASK).n_unique().cast(pl.Int64), _repeats=pl.col(names.ROLLOUT).n_unique()
     )
-    entries = measured.group_by(REPEAT, maintain_order=True).agg(
+    entries = measured.group_by(REPEAT).agg(
         pl.col("_agent").first(), sample_count=pl.len().cast(pl.Int64)
     )
     return (
-        entries.join(tasks, on="_agent_order", maintain_order="left")
+        entries.join(tasks, on="_agent_order")
         .filter(pl.col("_repeats") > 1)
         .with_columns(missing_count=pl.col("_tasks") - pl.col("sample_count"))
         .drop("_tasks", "_repeats")
-        .join(measured.pipe_with_schema(_figures), on=REPEAT, maintain_order="left")
+        .join(measured.pipe_with_schema(_figures), on=REPEAT)
+        .sort(REPEAT)
     )
 
 

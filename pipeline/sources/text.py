@@ -16,7 +16,7 @@ _SCALAR = re.compile(rb"[^,}\]\s]+")
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING_OR_NO_NUMBER = re.compile(STRING + rb"|[-+]?(?:nan|inf(?:inity)?)", re.DOTALL | re.IGNORECASE)
 MAY_BE_NO_NUMBER = r"(?i-u)[:,\[][ \t\r\n]*[-+]?(?:nan|inf)"
-"""A pattern (as the Rust crate regex reads it) that finds every NaN and Infinity of valid JSON, and a few texts more."""
+"""A pattern for Polars that finds every NaN and Infinity of valid JSON, and a few texts more."""
 _INDEX = rb'"_ng_(?:task|rollout)_index"[ \t\r]*:[ \t\r]*-?[0-9]+[ \t\r]*'
 _INDICES_FIRST = re.compile(rb"[ \t\r]*\{[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb",[ \t\r]*")
 _INDICES_LAST = re.compile(rb"[ \t\r]*,[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb"\}[ \t\r]*\Z")
