@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
     from pipeline.frames.lazy import collect
     from pipeline.frames.rollouts import scan_rollouts
+    from pipeline.frames.verdicts import scan_verdicts
     from pipeline.options import ProfileOptions, ReadOptions
     from pipeline.output.profile_files import Written, write_profile
     from pipeline.profile.agents import profile_agents
     from pipeline.profile.repeats import profile_repeats
     from pipeline.profile.tasks import profile_tasks
+    from pipeline.run import Run, open_run
     from pipeline.sources.runs import RunFiles, find_run
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "ProfileOptions",
     "ReadOptions",
     "RollprofError",
+    "Run",
     "RunFiles",
     "Written",
     "accounting",
@@ -37,12 +40,14 @@ __all__ = [
     "collect",
     "find_run",
     "inputs_of_rollouts",
+    "open_run",
     "profile_agents",
     "profile_repeats",
     "profile_tasks",
     "scan_failures",
     "scan_inputs",
     "scan_rollouts",
+    "scan_verdicts",
     "write_profile",
 ]
 
@@ -52,6 +57,7 @@ HOMES = {
     "ProfileOptions": "pipeline.options",
     "ReadOptions": "pipeline.options",
     "RollprofError": "pipeline.errors",
+    "Run": "pipeline.run",
     "RunFiles": "pipeline.sources.runs",
     "Written": "pipeline.output.profile_files",
     "accounting": "pipeline.completion",
@@ -59,12 +65,14 @@ HOMES = {
     "collect": "pipeline.frames.lazy",
     "find_run": "pipeline.sources.runs",
     "inputs_of_rollouts": "pipeline.frames.inputs",
+    "open_run": "pipeline.run",
     "profile_agents": "pipeline.profile.agents",
     "profile_repeats": "pipeline.profile.repeats",
     "profile_tasks": "pipeline.profile.tasks",
     "scan_failures": "pipeline.frames.failures",
     "scan_inputs": "pipeline.frames.inputs",
     "scan_rollouts": "pipeline.frames.rollouts",
+    "scan_verdicts": "pipeline.frames.verdicts",
     "write_profile": "pipeline.output.profile_files",
 }
 

@@ -21,7 +21,8 @@ class Aligned(NamedTuple):
         frame: One row a planned rollout, sorted by key: both indices; `_finished`, `_masked`, `_measured`
             (Boolean); `_agent` (String, the label shown), `_agent_order` (UInt32, agents by name), `_row_agent`
             (UInt32, 0 unless any task is one of several agents, else the order + 1); the rollout's `_source`,
-            `_line`, `_offset`, `_length`, `_flags`, `_unfinite`, `_shape`; the input row's place as `_input_source`,
+            `_line`, `_offset`, `_length`, `_flags`, `_unfinite`, `_shape`, `_own_agent`, `_own_server`, and its
+            context if it was read; the input row's context, and its place as `_input_source`,
             `_input_line`, `_input_offset`, `_input_length`; then a column a metric, null where there is no number.
         problems: One row a fault: `_kind` (malformed, torn, duplicate_inputs, duplicate_rollouts, extra_rollouts,
             missing_rollouts), `_role` (inputs, rollouts), `_source`, `_line`, both indices, `_problem`.
@@ -107,7 +108,7 @@ def _faults(rows: pl.LazyFrame, kind: str, role: str) -> pl.LazyFrame:
 def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
     """Each planned rollout with what finished of it."""
     places = {column: f"_input{column}" for column in PLACE}
-    theirs = finished.rename({"_agent": "_rollout_agent"}).drop("_server")
+    theirs = finished.rename({"_agent": "_own_agent", "_server": "_own_server"})
     joined = planned.rename(places).join(theirs, on=names.KEY, how="left", maintain_order="left")
     return joined.with_columns(
         _finished=pl.col("_source").is_not_null(), _masked=pl.col("_masked").fill_null(value=False)
@@ -121,9 +122,7 @@ def _with_agents(joined: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
     """
     neither = pl.col("_server").is_null() & pl.col("_agent").is_null()
     measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
-    named = joined.with_columns(
-        _agent=pl.when(neither).then("_rollout_agent").otherwise("_agent"), _measured=measured
-    ).drop("_rollout_agent")
+    named = joined.with_columns(_agent=pl.when(neither).then("_own_agent").otherwise("_agent"), _measured=measured)
     grouped = named.with_columns(_group=pl.coalesce("_server", "_agent"))
     only = {column: _only(column) for column in ("_group", "_agent")}
     nowhere = pl.col("_group").is_null() & only["_group"].is_not_null()

@@ -20,6 +20,25 @@ ROLLOUT_ID = "rollout_id"
 FAILURE_CLASS = "_ng_failure_class"
 
 INTERNAL = "_"
+PLACE = ("_source", "_line", "_offset", "_length")
+FINDINGS = ("_verdict", "_findings")
+ROLLOUT_COLUMNS = frozenset(
+    (
+        *KEY,
+        *PLACE,
+        *FINDINGS,
+        "_agent",
+        "_server",
+        "_own_agent",
+        "_own_server",
+        "_masked",
+        "_measured",
+        "_truncated",
+        "_file",
+        "_flags",
+        "_unfinite",
+    )
+) | frozenset(("_shape", "_problem", "_torn", "_finished", "_agent_order", "_row_agent", "_group"))
 NOT_METRICS = frozenset({RESPONSE, MASK})
 STATISTICS = ("mean", "max", "min", "median", "std")
 ACROSS_REPEATS = ("mean", "median", "std", "min", "max", "se", "ci_low_95", "ci_high_95")
@@ -28,7 +47,7 @@ COVERAGE = tuple(
     f"coverage/{what}" for what in ("measured_rollouts", "masked_rollouts", "measured_tasks", "fully_masked_tasks")
 )
 
-DATA_SUFFIXES = (".jsonl.gz", ".jsonl.zst", ".jsonl", ".json")
+DATA_SUFFIXES = (".jsonl.gz", ".jsonl.zst", ".jsonl", ".json", ".parquet")
 ROLLOUT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 INPUTS = "_materialized_inputs"
 FAILURES = "_failures"
@@ -58,6 +77,11 @@ def without_suffix(name: str) -> str:
 def stem_of(path: Path) -> Path:
     """The path S that the other files of a run are named after."""
     return path.with_name(without_suffix(path.name)) if path.name else path
+
+
+def internal(name: str) -> str:
+    """The name of a column that is no metric."""
+    return name if name.startswith(INTERNAL) else INTERNAL + name
 
 
 def shown(path: Path | str) -> str:

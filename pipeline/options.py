@@ -14,7 +14,13 @@ Masked = Literal["exclude", "include"]
 OnDuplicate = Literal["error", "first", "last"]
 OnExtra = Literal["error", "drop"]
 OnBadLine = Literal["error", "skip"]
+ROOTS = ("input.", "row.")
+DETAILS = ("usage", "ng_perf")
+"""Objects whose numbers are metrics wherever people ask their own questions: cached and reasoning tokens, timings."""
 SHOWN = 5
+
+Asked = tuple[str, tuple[str, ...]]
+"""A field that was asked for: the column's name, and the keys that lead to it from the row."""
 
 
 class ReadOptions(BaseModel):
@@ -25,6 +31,9 @@ class ReadOptions(BaseModel):
         masked: Whether rollouts with a truthy `mask_sample` are left out of every figure.
         assign_indices: Whether rows without indices are numbered by their prompt.
         jobs: How many processes read; None for the cores this process may use.
+        context: Whether to keep what rollouts are told apart by: short texts of both rows, truncation, `fields`.
+        fields: `NAME=PATH` of more fields to keep with the context; paths start with `input.` or `row.`.
+        cache: Whether the numbers of an unchanged dump may be kept in, and taken from, the cache folder.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,6 +42,9 @@ class ReadOptions(BaseModel):
     masked: Masked = "exclude"
     assign_indices: bool = False
     jobs: int | None = Field(default=None, ge=1)
+    context: bool = False
+    fields: tuple[str, ...] = ()
+    cache: bool = False
 
     @field_validator("nested")
     @classmethod
@@ -45,6 +57,30 @@ class ReadOptions(BaseModel):
             if path.startswith(names.INTERNAL):
                 raise UsageError(f"--nested {path!r} leads nowhere", hint="Names that start with _ are never metrics.")
         return tuple(dict.fromkeys(nested))
+
+    @field_validator("fields")
+    @classmethod
+    def _named_paths(cls, fields: tuple[str, ...]) -> tuple[str, ...]:
+        columns = []
+        for field in fields:
+            name, equals, path = field.partition("=")
+            if not (name and equals and path.startswith(ROOTS) and all(path.split("."))):
+                raise UsageError(
+                    f"--field {field!r} is not NAME=PATH",
+                    hint="Write it like difficulty=input.meta.difficulty or model=row.response.model.",
+                )
+            columns.append(names.internal(name))
+            if columns[-1] in names.ROLLOUT_COLUMNS or columns[-1] in columns[:-1]:
+                raise UsageError(f"--field {field!r}: the name {name} is taken", hint="Choose another name.")
+        return fields
+
+    def asked(self, root: str) -> tuple[Asked, ...]:
+        """The fields whose paths start at a root (`_input.` or `_row.`)."""
+        split = ((names.internal(name), path) for name, _, path in (field.partition("=") for field in self.fields))
+        start = root.removeprefix(names.INTERNAL)
+        return tuple(
+            (column, tuple(path.removeprefix(start).split("."))) for column, path in split if path.startswith(start)
+        )
 
     @property
     def nested_paths(self) -> tuple[tuple[str, ...], ...]:

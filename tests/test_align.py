@@ -61,6 +61,8 @@ def test_types_of_the_internal_columns(tmp_path: Path) -> None:
             "_flags": pl.UInt8,
             "_unfinite": pl.UInt32,
             "_shape": pl.String,
+            "_own_agent": pl.String,
+            "_own_server": pl.String,
             **{f"_input{place}": pl.String if place == "_source" else pl.Int64 for place in PLACES},
         }
         assert {name: dtype for name, dtype in frame.schema.items() if name.startswith("_")} == want

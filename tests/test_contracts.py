@@ -36,7 +36,6 @@ QUICK = [
     "pipeline.cli.main",
     "pipeline.names",
     "pipeline.errors",
-    "queries",
     *modules_of("pipeline/sources/*.py"),
 ]
 

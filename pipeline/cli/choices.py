@@ -32,3 +32,14 @@ class OnBadLine(StrEnum):
 
     error = "error"
     skip = "skip"
+
+
+class Format(StrEnum):
+    """How a table is written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    jsonl = "jsonl"
+    md = "md"
+    parquet = "parquet"

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 from pipeline.errors import FaultsError, RollprofError, SourceError
@@ -78,15 +79,35 @@ def flush_result() -> None:
         _written(sys.stdout, "")
 
 
+def print_bytes(content: bytes) -> None:
+    """Writes a result as it is to standard output.
+
+    Raises:
+        SourceError: It cannot be written.
+    """
+    if sys.stdout is None:
+        return
+    sys.stdout.flush()
+    with _telling(sys.stdout):
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
 def _print(text: str) -> None:
     if sys.stdout is not None:
         _written(sys.stdout, f"{text}\n")
 
 
 def _written(stream: TextIO, text: str) -> None:
-    try:
+    with _telling(stream):
         stream.write(text)
         stream.flush()
+
+
+@contextlib.contextmanager
+def _telling(stream: TextIO) -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError:
         _lead_nowhere(stream)
     except OSError as error:

@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from pipeline.cli.console import Console, flush_result, prepare_streams
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
+from pipeline.cli.query import query
 from pipeline.errors import Exit, RollprofError, UsageError
 from pipeline.leftovers import what_is_so
 
@@ -26,6 +27,7 @@ app = typer.Typer(
     context_settings=HELP,
 )
 app.command("profile")(profile)
+app.command("query")(query)
 
 peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
 peer.command("profile")(profile)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.cli.console import Console
-from pipeline.cli.progress import progress_bar
+from pipeline.cli.reading import reading
 from pipeline.errors import UsageError
-from pipeline.sources.inputs import begin_inputs
-from pipeline.sources.readings import pays_off, useful_workers
-from pipeline.sources.rollouts import begin_rollouts
 from pipeline.sources.runs import RunFiles, find_run
-from pipeline.sources.workers import Pool, usable_cores
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,12 +34,6 @@ class Read(NamedTuple):
     frame: pl.DataFrame
     problems: pl.DataFrame
     failures: pl.DataFrame
-
-
-def limit_threads(workers: int) -> None:
-    """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
-    os.environ.setdefault("POLARS_MAX_THREADS", str(min(workers, usable_cores())))
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def profile_run(named: Named, options: ProfileOptions, console: Console) -> None:
@@ -101,34 +89,8 @@ def _stem(files: RunFiles, named: Named) -> Path:
 
 
 def _read(files: RunFiles, options: ProfileOptions, console: Console) -> Read:
-    """Reads everything; lines are read in workers while Polars is imported here."""
-    sources = (*files.rollouts, *files.inputs)
-    workers = options.jobs or 1
-    with ExitStack() as stack:
-        pool = stack.enter_context(Pool(useful_workers(sources, workers))) if pays_off(sources, workers) else None
-        begun_inputs = begin_inputs(files.inputs, workers=workers, pool=pool)  # first, for the join asks for them first
-        begun = begin_rollouts(files.rollouts, options, workers=workers, pool=pool)
-        if pool is not None:
-            ahead = threading.Thread(target=_import_ahead)
-            ahead.start()
-            stack.callback(ahead.join)
-        total = sum(source.size for source in sources)
-        advance = stack.enter_context(progress_bar(total, wanted=not console.quiet))
-        from pipeline.alignment import align
-        from pipeline.frames.failures import scan_failures
-        from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
-        from pipeline.frames.lazy import collect_all
-        from pipeline.frames.rollouts import scan_rollouts
+    """Reads everything."""
+    with reading(files, options, quiet=console.quiet, heavy="scipy.special") as begun:
+        from pipeline.run import Run
 
-        rollouts = scan_rollouts(files.rollouts, options, progress=advance, begun=begun)
-        if options.rollouts_only:
-            inputs = inputs_of_rollouts(rollouts, keep="last" if options.on_duplicate == "last" else "first")
-        else:
-            inputs = scan_inputs(files.inputs, progress=advance, begun=begun_inputs)
-        aligned = align(inputs, rollouts, options)
-        return Read(*collect_all([aligned.frame, aligned.problems, scan_failures(files.failures, jobs=options.jobs)]))
-
-
-def _import_ahead() -> None:
-    """Imports what the figures need while the lines are being read."""
-    import scipy.special  # noqa: F401
+        return Read(*Run(files, options, begun=begun).load())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.metrics import raw_column, shape_text
 from pipeline.sources.columns import Column
+from pipeline.sources.context import Scalar
 from pipeline.sources.files import Source
 from pipeline.sources.reading import BadLine, Chunk, Shape
 
@@ -35,6 +37,7 @@ class Gathered:
         self._frames: list[pl.DataFrame] = []
         self._bad: list[BadLine] = []
         self._lines_before = np.zeros(max(1, len(sources)), dtype=np.int64)
+        self._fields: dict[str, list[Scalar]] = {}
         self.shapes: dict[Shape, int] = {}
 
     def add(self, chunk: Chunk, segment_sources: Iterable[int]) -> None:
@@ -53,6 +56,11 @@ class Gathered:
             data["_flags"] = data["_flags"].cast(pl.UInt8)
         for metric, column in chunk.metrics.items():
             data[raw_column(metric)] = _series(column)
+        for name, texts in chunk.context.items():
+            codes = pl.Series(np.frombuffer(texts.codes, dtype=np.int32))
+            data[name] = pl.Series(texts.different, dtype=pl.String).gather(codes.set(codes < 0, None))
+        for name, values in chunk.fields.items():
+            self._fields.setdefault(name, []).extend(values)
         self._frames.append(pl.DataFrame(data))
         self._bad += [bad._replace(line=bad.line + int(self._lines_before[bad.source])) for bad in chunk.bad]
         for source, lines in zip(segment_sources, chunk.lines, strict=True):
@@ -63,7 +71,10 @@ class Gathered:
         bad = pl.DataFrame(
             [(b.source, b.line, b.offset, b.length, b.reason, b.torn) for b in self._bad], schema=BAD_LINE, orient="row"
         )
-        whole = pl.concat([*self._frames, bad], how="diagonal_relaxed", rechunk=True)
+        asked = [pl.DataFrame({name: _field(values) for name, values in self._fields.items()})]
+        good = pl.concat(self._frames, how="diagonal_relaxed", rechunk=True) if self._frames else pl.DataFrame()
+        good = pl.concat([good, *asked], how="horizontal") if self._fields else good
+        whole = pl.concat([good, bad], how="diagonal_relaxed", rechunk=True)
         paths = pl.Series([source.shown for source in self._sources], dtype=pl.String)
         told = [paths.gather(whole["_source"]).alias("_source")]
         if "_shape" in whole.columns:
@@ -77,6 +88,19 @@ def empty_frame(texts: Sequence[str]) -> pl.DataFrame:
     schema: dict[str, pl.DataType | type[pl.DataType]] = {names.TASK: pl.Int64, names.ROLLOUT: pl.Int64}
     places = BAD_LINE | {"_source": pl.String, "_file": pl.UInt32}
     return pl.DataFrame(schema=schema | places | dict.fromkeys(texts, pl.String))
+
+
+def _field(values: list[Scalar]) -> pl.Series:
+    """The values of a field as one column: flags, whole numbers, numbers, or else texts, numbers as JSON."""
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds <= {bool}:
+        return pl.Series(values, dtype=pl.Boolean)
+    if kinds <= {int}:
+        return pl.Series(values, dtype=pl.Int64)
+    if kinds <= {int, float}:
+        return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)
+    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def _series(column: Column) -> pl.Series:

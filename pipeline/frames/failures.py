@@ -10,11 +10,11 @@ import polars as pl
 from pipeline.frames.chunks import empty_frame
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.rollouts import opened_sources
-from pipeline.frames.scanning import gather
+from pipeline.frames.scanning import frame_of
 from pipeline.sources.failures import read_failures
 from pipeline.sources.files import Source
 from pipeline.sources.reading import Job
-from pipeline.sources.readings import begin
+from pipeline.sources.readings import Request
 from pipeline.sources.workers import usable_cores
 
 TEXTS = ("_failure_class",)
@@ -39,5 +39,5 @@ def scan_failures(sources: Iterable[Source | str | Path] | str | Path, *, jobs: 
 
 def _read(sources: tuple[Source, ...], jobs: int | None) -> pl.DataFrame:
     blank = empty_frame(TEXTS)
-    reading = begin(read_failures, sources, template=Job(()), workers=jobs or usable_cores())
-    return pl.concat([blank, gather(reading).frame()], how="diagonal_relaxed")
+    request = Request(read_failures, sources, Job(()))
+    return pl.concat([blank, frame_of(request, workers=jobs or usable_cores())], how="diagonal_relaxed")

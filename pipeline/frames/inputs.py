@@ -9,12 +9,14 @@ from typing import Literal
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.chunks import Gathered, empty_frame
+from pipeline.frames.chunks import empty_frame
+from pipeline.frames.context import with_context
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.rollouts import opened_sources
-from pipeline.frames.scanning import Progress, gather
+from pipeline.frames.scanning import Progress, frame_of
+from pipeline.options import ReadOptions
 from pipeline.sources.files import Source
-from pipeline.sources.inputs import begin_inputs
+from pipeline.sources.inputs import ROOT, request_inputs
 from pipeline.sources.readings import Reading
 from pipeline.sources.workers import usable_cores
 
@@ -23,6 +25,7 @@ TEXTS = ("_agent", "_server")
 
 def scan_inputs(
     sources: Iterable[Source | str | Path] | str | Path,
+    options: ReadOptions | None = None,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -33,11 +36,13 @@ def scan_inputs(
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String), `_file` (UInt32), `_line`,
     `_offset`, `_length` (Int64), `_agent`, `_server` (String), `_problem` (String), `_torn` (Boolean). The text
     of a row is not kept; it is fetched by its position when it is written. A row that is byte for byte in
-    several files is kept once, from the first of them; one that is twice in a file is kept twice.
+    several files is kept once, from the first of them; one that is twice in a file is kept twice. With
+    `options.context` also `_input.NAME` (Categorical) for each short top-level text, and the fields asked for.
 
     Args:
         sources: Files, as paths or as `find_run` gives them.
-        jobs: How many processes read; None for the cores this process may use.
+        options: Whether to keep their context, and whether the cache may be used.
+        jobs: How many processes read; None for what the options say, else the cores this process may use.
         progress: Called with the number of bytes read since the last call.
         begun: A reading of these sources that has begun already.
 
@@ -45,9 +50,14 @@ def scan_inputs(
         SourceError: A file is missing; at collection, one cannot be read or a worker was lost.
     """
     opened = opened_sources(sources)
-    return lazy_frame(
-        lambda: _frame(gather(begun or begin_inputs(opened, workers=jobs or usable_cores()), progress), len(opened))
-    )
+    chosen = options or ReadOptions()
+
+    def read() -> pl.DataFrame:
+        request, workers = request_inputs(opened, chosen), jobs or chosen.jobs or usable_cores()
+        read_rows = frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)
+        return with_context(_frame(read_rows, len(opened)), chosen, ROOT)
+
+    return lazy_frame(read)
 
 
 def inputs_of_rollouts(rollouts: pl.LazyFrame, *, keep: Literal["first", "last"] = "first") -> pl.LazyFrame:
@@ -65,9 +75,9 @@ def inputs_of_rollouts(rollouts: pl.LazyFrame, *, keep: Literal["first", "last"]
     )
 
 
-def _frame(gathered: Gathered, sources: int) -> pl.DataFrame:
+def _frame(read_rows: pl.DataFrame, sources: int) -> pl.DataFrame:
     blank = empty_frame(TEXTS)
-    frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
+    frame = pl.concat([blank, read_rows], how="diagonal_relaxed")
     if sources <= 1:
         return frame.drop("_digest", strict=False)
     same = (*names.KEY, "_digest")

@@ -8,14 +8,16 @@ from pathlib import Path
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.chunks import Gathered, empty_frame
+from pipeline.frames.chunks import empty_frame
+from pipeline.frames.context import with_context
+from pipeline.frames.exported import exported_rows
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.metrics import RAW, metric_of, with_final_names, without_infinities
-from pipeline.frames.scanning import Progress, gather
+from pipeline.frames.scanning import Progress, frame_of
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
 from pipeline.sources.readings import Reading
-from pipeline.sources.rollouts import UNNUMBERED, begin_rollouts
+from pipeline.sources.rollouts import NO_RESPONSE, ROOT, TRUNCATED, UNNUMBERED, request_rollouts
 from pipeline.sources.workers import usable_cores
 
 TEXTS = ("_agent", "_server")
@@ -35,7 +37,9 @@ def scan_rollouts(
     (Boolean), `_flags` (UInt8, see `sources.rollouts`), `_unfinite` (UInt32, numbers left out of the row),
     `_shape` (String, JSON of the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a
     metric (Int64, or Float64 where any value is not a 64-bit whole number; those beyond 2^53 are rounded there).
-    A line that could not be used is a row whose `_problem` says why; its other values are null.
+    A line that could not be used is a row whose `_problem` says why; its other values are null. With
+    `options.context` also `_truncated` (Boolean, null without a response), `_row.NAME` (Categorical) for each short
+    top-level text, and the fields asked for.
 
     Args:
         sources: Files, as paths or as `find_run` gives them; several are one run.
@@ -50,8 +54,13 @@ def scan_rollouts(
     opened = opened_sources(sources)
 
     def read() -> pl.DataFrame:
-        reading = begun or begin_rollouts(opened, chosen, workers=chosen.jobs or usable_cores())
-        return _frame(gather(reading, progress), chosen)
+        of_lines = tuple(source for source in opened if not source.is_export)
+        exports = [source for source in opened if source.is_export]
+        request, workers = request_rollouts(of_lines, chosen), chosen.jobs or usable_cores()
+        read_rows = [frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)]
+        if exports:
+            read_rows.append(exported_rows(exports, first_number=len(of_lines)))
+        return _frame(pl.concat(read_rows, how="diagonal_relaxed"), chosen)
 
     return lazy_frame(read)
 
@@ -62,17 +71,25 @@ def opened_sources(sources: Iterable[Source | str | Path] | str | Path) -> tuple
     return tuple(source if isinstance(source, Source) else open_source(source) for source in several)
 
 
-def _frame(gathered: Gathered, options: ReadOptions) -> pl.DataFrame:
+def _frame(read_rows: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
     blank = empty_frame((*TEXTS, "_shape")).with_columns(
         _masked=pl.lit(None, pl.Boolean), _flags=pl.lit(None, pl.UInt8)
     )
-    frame = pl.concat([blank, gathered.frame()], how="diagonal_relaxed")
+    frame = pl.concat([blank, read_rows], how="diagonal_relaxed")
+    if options.context:
+        frame = with_context(frame, options, ROOT).with_columns(_truncated=_truncated())
     if options.assign_indices:
         frame = _with_indices(frame)
     columns = [name for name in frame.columns if name.startswith(RAW)]
     raw, unfinite = without_infinities({metric_of(name): frame[name] for name in columns}, len(frame))
     rows = frame.drop(*columns, "_prompt", strict=False).with_columns(_unfinite=unfinite)
     return with_final_names(rows, raw, measured_rows(rows, options)).frame
+
+
+def _truncated() -> pl.Expr:
+    """Whether a response was cut off; null where there is no response."""
+    flags = pl.col("_flags")
+    return pl.when(flags & NO_RESPONSE == 0).then(flags & TRUNCATED > 0)
 
 
 def measured_rows(frame: pl.DataFrame, options: ReadOptions) -> pl.Series:

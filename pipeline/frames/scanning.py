@@ -1,13 +1,51 @@
-"""A reading → the frame of its chunks."""
+"""A request → the frame of its rows, from the cache where they are kept."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
+import polars as pl
+
 from pipeline.frames.chunks import Gathered
-from pipeline.sources.readings import Reading
+from pipeline.sources import cache
+from pipeline.sources.readings import Reading, Request, begin
 
 Progress = Callable[[int], None]
+
+
+def frame_of(
+    request: Request,
+    *,
+    workers: int,
+    progress: Progress | None = None,
+    begun: Reading | None = None,
+    cached: bool = False,
+) -> pl.DataFrame:
+    """Every row of a request, as `Gathered.frame` gives them.
+
+    Args:
+        request: What to read, and how.
+        workers: How many processes may read.
+        progress: Called with the number of bytes read since the last call.
+        begun: A reading of the request that has begun already.
+        cached: Whether the rows may come from the cache folder, and are kept there.
+
+    Raises:
+        SourceError: A source cannot be read.
+        WorkerError: A worker process ended before its work was done.
+    """
+    key = cache.key_of(request) if cached else None
+    if begun is None and key is not None and (kept := _kept(key)) is not None:
+        if progress is not None:
+            progress(request.size)
+        return kept
+    frame = gather(begun or begin(request, workers=workers), progress).frame()
+    if key is not None:
+        content = io.BytesIO()
+        frame.write_parquet(content, compression="lz4", statistics=False)
+        cache.keep(key, content.getbuffer())
+    return frame
 
 
 def gather(reading: Reading, progress: Progress | None = None) -> Gathered:
@@ -16,10 +54,6 @@ def gather(reading: Reading, progress: Progress | None = None) -> Gathered:
     Args:
         reading: What has begun to be read.
         progress: Called with the number of bytes read since the last call.
-
-    Raises:
-        SourceError: A source cannot be read.
-        WorkerError: A worker process ended before its work was done.
     """
     gathered = Gathered(reading.sources)
     for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
@@ -27,3 +61,14 @@ def gather(reading: Reading, progress: Progress | None = None) -> Gathered:
         if progress is not None:
             progress(chunk.bytes)
     return gathered
+
+
+def _kept(key: str) -> pl.DataFrame | None:
+    content = cache.kept(key)
+    if content is None:
+        return None
+    try:
+        return pl.read_parquet(content)
+    except (pl.exceptions.PolarsError, OSError):  # kept by another version of Polars
+        cache.drop(key)
+        return None

@@ -23,6 +23,7 @@ from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
 
 BATCH_TASKS = 2_000
+BATCH_BYTES = 6 << 20
 THREADS = 2
 T = TypeVar("T")
 R = TypeVar("R")
@@ -91,16 +92,18 @@ def _write_tasks(
     """Writes profile rows a batch at a time, so that their text is never all in memory."""
     fan_out = bool((tasks["_row_agent"] > 0).any())
     last_rollouts = tasks["num_rollouts"].cum_sum()
+    sample_bytes = int(tasks["_input_length"].sum() or 0) // max(1, len(tasks))
+    together = max(1, min(BATCH_TASKS, BATCH_BYTES // max(1, sample_bytes)))
 
     def text(first: int) -> pl.Series:
-        batch = tasks.slice(first, BATCH_TASKS)
+        batch = tasks.slice(first, together)
         begin = int(last_rollouts[first - 1]) if first else 0
         rollouts = measured.slice(begin, int(last_rollouts[first + len(batch) - 1]) - begin)
         openings = task_openings(batch, samples.texts(batch), fan_out=fan_out)
         return task_rows(openings, batch["num_rollouts"], rollouts, final)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        for texts in _ahead(pool, text, range(0, len(tasks), BATCH_TASKS)):
+        for texts in _ahead(pool, text, range(0, len(tasks), together)):
             write_text(file, texts)
 
 

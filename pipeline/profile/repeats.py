@@ -24,9 +24,7 @@ def profile_repeats(frame: pl.LazyFrame) -> pl.LazyFrame:
     tasks = measured.group_by("_agent_order").agg(
         _tasks=pl.col(names.TASK).n_unique().cast(pl.Int64), _repeats=pl.col(names.ROLLOUT).n_unique()
     )
-    entries = measured.group_by(REPEAT).agg(
-        pl.col("_agent").first(), sample_count=pl.len().cast(pl.Int64)
-    )
+    entries = measured.group_by(REPEAT).agg(pl.col("_agent").first(), sample_count=pl.len().cast(pl.Int64))
     return (
         entries.join(tasks, on="_agent_order")
         .filter(pl.col("_repeats") > 1)

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import polars as pl
 
 from pipeline import names
 from pipeline.options import ProfileOptions
+from pipeline.output.tables import plain_table
 from pipeline.profile.expressions import metrics_of
 
 EVERY_ROLLOUT_UP_TO = 50
-PLAIN_BELOW = 1000
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
-
-
-def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A plain table: text to the left, numbers to the right, never cut."""
-    shown = [[_cell(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(headers, *shown, strict=True)]
-    lines = []
-    for row in (list(headers), *shown):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def completion_text(counts: dict[str, int | float], fates: pl.DataFrame, options: ProfileOptions) -> str:
@@ -74,7 +61,7 @@ def _agent_text(agent: dict[str, object], measured: pl.DataFrame) -> str:
     about = f", {unscored:,} unscored" if unscored else ""
     title = f"{agent['_agent']}: {_counted(len(rollouts), 'rollout')} of {_counted(tasks, 'task')}{about}"
     figures = [[name, *(agent[f"{stat}/{name}"] for stat in names.STATISTICS)] for name in metrics]
-    text = f"{title}\n" + table(["", *names.STATISTICS], figures) if figures else title
+    text = f"{title}\n" + plain_table(["", *names.STATISTICS], figures) if figures else title
     if len(measured) <= EVERY_ROLLOUT_UP_TO and metrics:
         text += "\n\n" + _every_rollout(rollouts, metrics)
     return text
@@ -86,18 +73,8 @@ def _counted(number: int, thing: str) -> str:
 
 def _every_rollout(rollouts: pl.DataFrame, metrics: list[str]) -> str:
     rows = rollouts.select(*names.KEY, *metrics).iter_rows()
-    return table(["task:rollout", *metrics], ((f"{task}:{rollout}", *values) for task, rollout, *values in rows))
+    return plain_table(["task:rollout", *metrics], ((f"{task}:{rollout}", *values) for task, rollout, *values in rows))
 
 
 def _scored(rollouts: pl.DataFrame) -> int:
     return rollouts[names.REWARD].count() if names.REWARD in metrics_of(rollouts.columns) else 0
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        if abs(value) < PLAIN_BELOW:
-            return f"{value:,.4g}"
-        return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

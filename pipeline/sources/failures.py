@@ -33,3 +33,4 @@ class Failures(Builder):
             len(view),
             self.label(named),
         )
+        self.height += 1

@@ -90,11 +90,12 @@ def take(places: Iterable[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 def canonical(value: Any, keys: tuple[str, ...]) -> bytes:
     """Canonical JSON text of some fields of an object, for telling equal content."""
-    plain = {key: _plain(rows.last(value, key)) for key in keys}
-    return json.dumps(plain, sort_keys=True).encode()
+    content = {key: plain(rows.last(value, key)) for key in keys}
+    return json.dumps(content, sort_keys=True).encode()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A JSON value as Python's own lists, dictionaries and scalars."""
     if isinstance(value, rows.OBJECTS):
         return value if isinstance(value, dict) else value.as_dict()
     if isinstance(value, rows.LISTS):

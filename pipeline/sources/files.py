@@ -15,7 +15,7 @@ from typing import IO, cast
 from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.leftovers import remember
-from pipeline.sources.lines import Segment, compression_of, unreadable
+from pipeline.sources.lines import PARQUET, Segment, compression_of, unreadable
 
 SEGMENT_BYTES = 16 << 20
 FILES_IN_A_JOB = 1000
@@ -29,7 +29,7 @@ class Source:
         path: Where its bytes are.
         size: Bytes on disk at the start; what is appended later is not read.
         modified: Modification time in nanoseconds.
-        compression: `gz`, `zst` or empty, told by the first bytes.
+        compression: `gz`, `zst`, `parquet` (an export) or empty, told by the first bytes.
         named: As the user named it, where that is a pipe whose bytes are held in a file.
         held: That file, which is removed with the last use of the source.
     """
@@ -50,6 +50,11 @@ class Source:
     def seekable(self) -> bool:
         """Whether a line can be fetched again by its offset."""
         return not self.compression
+
+    @property
+    def is_export(self) -> bool:
+        """Whether it is a Parquet export, whose rows are columns already."""
+        return self.compression == PARQUET
 
     def whole(self, number: int = 0) -> Segment:
         """All of its lines as one segment, for the source of this number."""

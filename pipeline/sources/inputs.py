@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING
 
 from pipeline import names
 from pipeline.sources import rows
+from pipeline.sources.context import Context
 from pipeline.sources.reading import PLACE, Builder, Chunk, Job, digest, index, last_places, read
-from pipeline.sources.readings import Reading, begin
+from pipeline.sources.readings import Request
 
 if TYPE_CHECKING:
+    from pipeline.options import ReadOptions
     from pipeline.sources.files import Source
-    from pipeline.sources.workers import Pool
+
+ROOT = "_input."
 
 
 def read_inputs(job: Job) -> Chunk:
     """Reads planned rollouts: both indices, agent, server and the place of each line."""
-    return read(job, Inputs(digests=job.digests))
+    return read(job, Inputs(digests=job.digests, context=Context(ROOT, job.fields) if job.context else None))
 
 
-def begin_inputs(sources: Sequence[Source], *, workers: int, pool: Pool | None = None) -> Reading:
-    """Begins to read planned rollouts."""
+def request_inputs(sources: Sequence[Source], options: ReadOptions | None = None) -> Request:
+    """What it takes to read planned rollouts; `options` say whether their context is wanted."""
     template = Job((), digests=len(sources) > 1)
-    return begin(read_inputs, sources, template=template, workers=workers, pool=pool)
+    if options is not None and options.context:
+        template = template._replace(context=True, fields=options.asked(ROOT))
+    return Request(read_inputs, tuple(sources), template)
 
 
 class Inputs(Builder):
@@ -32,8 +37,8 @@ class Inputs(Builder):
     columns = (*names.KEY, *PLACE, "_labels", "_digest")
     labels = ("_agent", "_server")
 
-    def __init__(self, *, digests: bool) -> None:
-        super().__init__()
+    def __init__(self, *, digests: bool, context: Context | None = None) -> None:
+        super().__init__(context=context)
         self.digests = digests
         self.places: dict[tuple[str, ...], tuple[int, ...]] = {}
 
@@ -57,3 +62,6 @@ class Inputs(Builder):
             self.label(name, served_by or None),
             digest(bytes(view).rstrip()) if self.digests else 0,
         )
+        if self.context is not None:
+            self.context.add(self.height, row, keys, values)
+        self.height += 1

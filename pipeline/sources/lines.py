@@ -16,6 +16,8 @@ BUFFER_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+PARQUET_MAGIC = b"PAR1"
+PARQUET = "parquet"
 SKIPPABLE_MAGIC = b"\x2a\x4d\x18"
 SKIPPABLE_MAGIC_HIGH = 5
 
@@ -36,9 +38,11 @@ Line = tuple[int, memoryview, bool]
 
 
 def compression_of(head: bytes) -> str:
-    """`gz`, `zst` or `` by the first bytes of a file."""
+    """`gz`, `zst`, `parquet` or `` by the first bytes of a file."""
     if head.startswith(GZIP_MAGIC):
         return "gz"
+    if head == PARQUET_MAGIC:
+        return PARQUET
     skippable = head[1:4] == SKIPPABLE_MAGIC and head[0] >> 4 == SKIPPABLE_MAGIC_HIGH
     return "zst" if skippable or head.startswith(ZSTD_MAGIC) else ""
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column
+from pipeline.sources.context import Asked, Context, Scalar, Texts
 from pipeline.sources.lines import Segment, lines_of
 
 TORN = "is cut off in the middle: it has no line end"
@@ -26,12 +27,16 @@ class Job(NamedTuple):
         nested: Paths of objects whose numbers are metrics as well.
         digests: Whether to keep a digest of each line, to tell identical rows of several files.
         prompts: Whether to keep a digest of each prompt, to number dumps that have no indices.
+        context: Whether to keep short texts, and what `fields` asks for.
+        fields: Fields asked for, by their path from the row.
     """
 
     segments: tuple[Segment, ...]
     nested: tuple[tuple[str, ...], ...] = ()
     digests: bool = False
     prompts: bool = False
+    context: bool = False
+    fields: tuple[Asked, ...] = ()
 
 
 class BadLine(NamedTuple):
@@ -61,6 +66,8 @@ class Chunk(NamedTuple):
         texts: The texts that the column `_labels` counts, each a text (or none) for every text column.
         metrics: The numbers of each metric.
         shapes: The shapes that the column `_shape` counts.
+        context: Short texts at the top level of the rows.
+        fields: The fields asked for, a value a row.
         lines: How many lines each segment has.
         bad: Lines that could not be used; their line numbers count from the segment's start.
         bytes: How much was read.
@@ -72,6 +79,8 @@ class Chunk(NamedTuple):
     texts: list[tuple[str | None, ...]]
     metrics: dict[Metric, Column]
     shapes: list[Shape]
+    context: dict[str, Texts]
+    fields: dict[str, list[Scalar]]
     lines: list[int]
     bad: list[BadLine]
     bytes: int
@@ -88,7 +97,9 @@ class Builder:
     columns: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, *, context: Context | None = None) -> None:
+        self.context = context
+        self.height = 0
         self.cells = bytearray()
         self.texts: dict[tuple[str | None, ...], int] = {}
         self.pack = struct.Struct(f"={len(self.columns)}q").pack
@@ -107,7 +118,10 @@ class Builder:
 
     def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
         """What was added, as columns."""
-        return Chunk(self.columns, bytes(self.cells), self.labels, list(self.texts), {}, [], lines, bad, read)
+        context = self.context.texts(self.height) if self.context else {}
+        asked = self.context.fields() if self.context else {}
+        columns = (self.columns, bytes(self.cells), self.labels, list(self.texts))
+        return Chunk(*columns, {}, [], context, asked, lines, bad, read)
 
 
 PLACE = ("_source", "_line", "_offset", "_length")

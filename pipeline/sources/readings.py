@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.sources.files import SEGMENT_BYTES, Source, segments
 from pipeline.sources.reading import Chunk, Job
@@ -11,6 +12,26 @@ from pipeline.sources.workers import Pool, map_jobs
 
 IN_PROCESS_BYTES = 8 << 20
 SMALLEST_SHARE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Request:
+    """Sources, and how each of them is to be read once.
+
+    Attributes:
+        read: Turns a job into a chunk; runs in the workers.
+        sources: What to read.
+        template: The job without its segments.
+    """
+
+    read: Callable[[Job], Chunk]
+    sources: tuple[Source, ...]
+    template: Job
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are to read."""
+        return sum(source.size for source in self.sources)
 
 
 @dataclass(frozen=True)
@@ -28,6 +49,14 @@ class Reading:
     chunks: Iterator[Chunk]
 
 
+class Begun(NamedTuple):
+    """Readings of a run's files that have begun already, and whom to tell of the bytes read since the last time."""
+
+    rollouts: Reading | None = None
+    inputs: Reading | None = None
+    progress: Callable[[int], None] | None = None
+
+
 def pays_off(sources: Sequence[Source], workers: int) -> bool:
     """Whether worker processes are worth their start."""
     return workers > 1 and sum(source.size for source in sources) >= IN_PROCESS_BYTES
@@ -38,23 +67,19 @@ def useful_workers(sources: Sequence[Source], workers: int) -> int:
     return max(1, min(workers, sum(source.size for source in sources) // SMALLEST_SHARE))
 
 
-def begin(
-    read: Callable[[Job], Chunk], sources: Sequence[Source], *, template: Job, workers: int, pool: Pool | None = None
-) -> Reading:
+def begin(request: Request, *, workers: int, pool: Pool | None = None) -> Reading:
     """Begins to read every source once.
 
     Args:
-        read: Turns a job into a chunk; runs in the workers.
-        sources: What to read.
-        template: The job without its segments.
+        request: What to read, and how.
         workers: How many processes may read.
         pool: Workers that are running already; else some are started with the first chunk asked for, if that pays off.
     """
-    size = sum(source.size for source in sources)
-    share = min(SEGMENT_BYTES, max(SMALLEST_SHARE, -(-size // max(1, workers))))
-    jobs = [template._replace(segments=batch) for batch in segments(sources, segment_bytes=share)]
+    share = min(SEGMENT_BYTES, max(SMALLEST_SHARE, -(-request.size // max(1, workers))))
+    batches = segments(request.sources, segment_bytes=share)
+    jobs = [request.template._replace(segments=batch) for batch in batches]
     if pool is not None:
-        chunks = pool.submit(read, jobs)
+        chunks = pool.submit(request.read, jobs)
     else:
-        chunks = map_jobs(read, jobs, workers=workers if pays_off(sources, workers) else 1)
-    return Reading(tuple(sources), jobs, chunks)
+        chunks = map_jobs(request.read, jobs, workers=workers if pays_off(request.sources, workers) else 1)
+    return Reading(request.sources, jobs, chunks)

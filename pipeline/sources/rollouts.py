@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline import names
 from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column, numbers
+from pipeline.sources.context import Context
 from pipeline.sources.reading import (
     PLACE,
     BadLine,
@@ -21,16 +22,18 @@ from pipeline.sources.reading import (
     last_places,
     read,
 )
-from pipeline.sources.readings import Reading, begin
+from pipeline.sources.readings import Request
 
 if TYPE_CHECKING:
     from pipeline.options import ReadOptions
     from pipeline.sources.files import Source
-    from pipeline.sources.workers import Pool
 
 TEXT_REWARD = 1
 ODD_RESPONSE = 2
 UNNUMBERED = 4
+TRUNCATED = 8
+NO_RESPONSE = 16
+ROOT = "_row."
 PROMPT = ("input", "instructions", "prompt", "tools")
 WANTED = (
     *names.KEY,
@@ -46,15 +49,16 @@ Kinds = tuple[Any, ...]
 
 def read_rollouts(job: Job) -> Chunk:
     """Reads rollouts: both indices, agent, server, mask, flags, shape and every metric of each line."""
-    return read(job, Rollouts(nested=job.nested, prompts=job.prompts))
+    context = Context(ROOT, job.fields) if job.context else None
+    return read(job, Rollouts(nested=job.nested, prompts=job.prompts, context=context))
 
 
-def begin_rollouts(
-    sources: Sequence[Source], options: ReadOptions, *, workers: int, pool: Pool | None = None
-) -> Reading:
-    """Begins to read rollouts."""
+def request_rollouts(sources: Sequence[Source], options: ReadOptions) -> Request:
+    """What it takes to read rollouts."""
     template = Job((), nested=options.nested_paths, prompts=options.assign_indices)
-    return begin(read_rollouts, sources, template=template, workers=workers, pool=pool)
+    if options.context:
+        template = template._replace(context=True, fields=options.asked(ROOT))
+    return Request(read_rollouts, tuple(sources), template)
 
 
 class Rollouts(Builder):
@@ -67,8 +71,10 @@ class Rollouts(Builder):
     columns = (*names.KEY, *PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt")
     labels = ("_agent", "_server")
 
-    def __init__(self, *, nested: tuple[tuple[str, ...], ...] = (), prompts: bool = False) -> None:
-        super().__init__()
+    def __init__(
+        self, *, nested: tuple[tuple[str, ...], ...] = (), prompts: bool = False, context: Context | None = None
+    ) -> None:
+        super().__init__(context=context)
         self.prompts = prompts
         self.plans: dict[Kinds, _Plan] = {}
         self.usage_plans: dict[Kinds, _Plan] = {}
@@ -77,13 +83,14 @@ class Rollouts(Builder):
         self.shapes: dict[Shape, _Shape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
-        self.height = 0
+        self.ending = (rows.Last("incomplete_details"), rows.Last("status"), rows.Last("reason"))
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line."""
         row = rows.parse(view)
-        keys: tuple[fields.Key, ...] = tuple(row)
+        keys: tuple[Any, ...] = tuple(row)
         values = tuple(row.values())
+        plain = keys, values
         if self.paths:
             keys, values = fields.with_nested((keys, values), self.paths)
         kinds = (keys, *map(type, values))
@@ -103,6 +110,8 @@ class Rollouts(Builder):
         if self.prompts and plan.unnumbered:
             asked = self._prompt(values, keys)
             flags |= plan.unnumbered
+        if self.context is not None:
+            flags |= self._ending(values[response] if response >= 0 else None)
         shape = plan.shapes.get(usage_plan)
         if plan.numbered and shape is not None:
             key = (values[task], values[rollout])
@@ -125,6 +134,8 @@ class Rollouts(Builder):
         shape.rows.append(self.height)
         shape.cells.extend(plan.take(values))
         shape.cells.extend(usage_plan.take(usage))
+        if self.context is not None:
+            self.context.add(self.height, row, *plain)
         self.height += 1
 
     def _index(self, plan: _Plan, values: tuple[Any, ...], place: int, field: str) -> int:
@@ -151,6 +162,15 @@ class Rollouts(Builder):
         if plan is None:
             plan = self.usage_plans[kinds] = _Plan((keys, values))
         return flags, plan, values
+
+    def _ending(self, response: object) -> int:
+        """The flags that say whether a response was cut off, or that nothing says so."""
+        if type(response) not in rows.OBJECTS:
+            return NO_RESPONSE
+        details_of, status_of, reason_of = self.ending
+        details = details_of(response)
+        reason = reason_of(details) if type(details) in rows.OBJECTS else None
+        return TRUNCATED if reason or status_of(response) == "incomplete" else 0
 
     def _shape(self, plan: _Plan, usage_plan: _Plan) -> _Shape:
         """The shape of rows with these plans."""

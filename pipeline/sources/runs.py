@@ -25,12 +25,14 @@ class RunFiles:
         rollouts: Finished rollouts; several files are one run.
         inputs: Planned rollouts.
         failures: Failed attempts.
+        verdicts: What a quality check says of each rollout.
         notes: What was taken for what, where a name or a folder had to be read.
     """
 
     rollouts: tuple[Source, ...]
     inputs: tuple[Source, ...] = ()
     failures: tuple[Source, ...] = ()
+    verdicts: tuple[Source, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
 
@@ -40,6 +42,7 @@ def find_run(
     rollouts: Sequence[str | Path] = (),
     inputs: Sequence[str | Path] = (),
     inputs_wanted: bool = True,
+    inputs_needed: bool = True,
 ) -> RunFiles:
     """The files of a run from what the user named.
 
@@ -47,7 +50,8 @@ def find_run(
         run: Rollouts files, run folders and globs; inputs and failures beside them are found by name.
         rollouts: Rollouts files and globs, taken as they are.
         inputs: Inputs files and globs; without any they are found by name.
-        inputs_wanted: Whether a run without inputs is refused.
+        inputs_wanted: Whether inputs are looked for.
+        inputs_needed: Whether a run without inputs is refused.
 
     Raises:
         SourceError: A file is missing or unreadable, or no rollouts or inputs are found.
@@ -70,13 +74,14 @@ def find_run(
         found.inputs = dict.fromkeys(given)
         found.check_not_swapped()
     elif inputs_wanted and not found.inputs:
-        found.look_for_inputs()
+        found.look_for_inputs(needed=inputs_needed)
     if not found.failures:
         found.look_for_failures()
     return RunFiles(
         rollouts=opened,
         inputs=_opened(found.inputs) if inputs_wanted else (),
         failures=_opened(found.failures),
+        verdicts=_opened(found.verdicts()),
         notes=tuple(found.told()),
     )
 
@@ -117,7 +122,7 @@ class _Found:
         else:
             self._look_at_file(path, in_folder=False, note=note)
 
-    def look_for_inputs(self) -> None:
+    def look_for_inputs(self, *, needed: bool) -> None:
         """Finds the inputs of each rollouts file by its name."""
         looked_for = []
         for path in self.rollouts:
@@ -129,7 +134,7 @@ class _Found:
                 self.take("inputs", candidate, note=True)
         if not self.inputs:
             self._look_for_only_inputs()
-        if not self.inputs:
+        if needed and not self.inputs:
             raise SourceError(
                 "no inputs file beside the rollouts: looked for " + ", ".join(map(str, looked_for[:3])),
                 hint="Name it with --inputs, or profile without it with --rollouts-only.",
@@ -155,6 +160,11 @@ class _Found:
                 if _is_file(candidate):
                     self.take("failures", candidate, note=True)
                     break
+
+    def verdicts(self) -> dict[Path, None]:
+        """The verdicts that lie beside the rollouts."""
+        candidates = dict.fromkeys(path.with_name(f"{names.VERDICTS}.jsonl") for path in self.rollouts)
+        return {path: None for path in candidates if _is_file(path)}
 
     def _look_for_only_inputs(self) -> None:
         for folder in dict.fromkeys(path.parent for path in self.rollouts):

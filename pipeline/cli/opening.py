@@ -1,0 +1,65 @@
+"""What was asked → an opened run, read and checked."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pipeline.cli.reading import reading
+from pipeline.sources.runs import find_run
+from pipeline.sources.workers import usable_cores
+
+if TYPE_CHECKING:
+    from pipeline.cli.asked import FieldsAsked, RunAsked
+    from pipeline.cli.console import Console
+    from pipeline.run import Run
+
+OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
+"""Warnings that are about a profile's figures, not about what was read."""
+
+
+def limit_threads(workers: int) -> None:
+    """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
+    os.environ.setdefault("POLARS_MAX_THREADS", str(min(workers, usable_cores())))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) -> Run:
+    """Reads a run with its context; planned rollouts may be missing, and so may the inputs file.
+
+    Raises:
+        RollprofError: A file cannot be read, or its lines or keys break the contract.
+    """
+    limit_threads(asked.workers)
+    files = find_run(
+        asked.run or (),
+        rollouts=asked.rollouts or (),
+        inputs=asked.inputs or (),
+        inputs_wanted=not asked.rollouts_only,
+        inputs_needed=False,
+    )
+    from pipeline.options import DETAILS, ProfileOptions
+
+    about = asked.options()
+    about["nested"] = (*DETAILS, *about["nested"])
+    about["rollouts_only"] = asked.rollouts_only or asked.assign_indices
+    more = tuple((fields.field if fields else None) or ())
+    options = ProfileOptions(**about, partial=True, context=True, fields=more)
+    for note in files.notes:
+        console.say(note)
+    with reading(files, options, quiet=console.quiet) as begun:
+        from pipeline.report.faults import refusal
+        from pipeline.report.notices import notices
+        from pipeline.run import Run
+
+        run = Run(files, options, begun=begun)
+        frame, problems, failures = run.load()
+    if error := refusal(problems, options):
+        raise error
+    asked_for = options.model_copy(update={"nested": tuple(asked.nested or ())})
+    for notice in notices(frame, problems, failures, asked_for):
+        if notice.code in OF_FIGURES:
+            continue
+        first = f" (first: {notice.places[0]})" if notice.places else ""
+        console.warn(f"{notice.message}{first}")
+    return run

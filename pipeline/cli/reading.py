@@ -1,0 +1,52 @@
+"""Reading the files of a run: workers start at once, and Polars is imported meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from pipeline.cli.progress import progress_bar
+from pipeline.sources import cache
+from pipeline.sources.inputs import request_inputs
+from pipeline.sources.readings import Begun, Reading, Request, begin, pays_off, useful_workers
+from pipeline.sources.rollouts import request_rollouts
+from pipeline.sources.workers import Pool
+
+if TYPE_CHECKING:
+    from pipeline.options import ProfileOptions
+    from pipeline.sources.runs import RunFiles
+
+
+@contextmanager
+def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str = "polars") -> Iterator[Begun]:
+    """Begins to read what is worth worker processes and is not in the cache; the rest is read when it is needed.
+
+    Args:
+        files: The files of the run.
+        options: How to read them.
+        quiet: Whether no progress is shown.
+        heavy: A module that takes long to import and will be needed.
+    """
+    of_lines = tuple(source for source in files.rollouts if not source.is_export)
+    inputs, rollouts = request_inputs(files.inputs, options), request_rollouts(of_lines, options)
+    wanted = [request for request in (inputs, rollouts) if not _is_cached(request, options)]
+    sources = [source for request in wanted for source in request.sources]
+    workers = options.jobs or 1
+    with ExitStack() as stack:
+        begun: dict[int, Reading] = {}
+        if pays_off(sources, workers):
+            pool = stack.enter_context(Pool(useful_workers(sources, workers)))
+            # inputs first, for the join asks for them first
+            begun = {id(request): begin(request, workers=workers, pool=pool) for request in wanted}
+            ahead = threading.Thread(target=__import__, args=(heavy,))
+            ahead.start()
+            stack.callback(ahead.join)
+        total = sum(source.size for source in (*files.rollouts, *files.inputs))
+        advance = stack.enter_context(progress_bar(total, wanted=not quiet))
+        yield Begun(begun.get(id(rollouts)), begun.get(id(inputs)), advance)
+
+
+def _is_cached(request: Request, options: ProfileOptions) -> bool:
+    return options.cache and cache.has(cache.key_of(request))

@@ -1,0 +1,58 @@
+"""A frame → a table on standard output or in a file."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pipeline.cli.choices import Format
+from pipeline.cli.console import Console, print_bytes
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pipeline.cli.asked import TableAsked
+    from pipeline.output.tables import Format as FormName
+
+SHOWN_TO_PEOPLE = 100
+
+
+def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console) -> None:
+    """Prints a table, or writes it to a file that appears whole or not at all; says when rows are not shown.
+
+    Raises:
+        SourceError: The file cannot be written.
+        UsageError: Parquet on a terminal.
+    """
+    from pipeline.output.files import make_folder, whole_files
+    from pipeline.output.tables import write_table
+
+    form = form_of(asked)
+    limit = SHOWN_TO_PEOPLE if asked.limit is None and form in {"table", "md"} else asked.limit
+    shown = frame.head(limit) if limit else frame
+    if len(shown) < len(frame):
+        console.say(f"{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
+    if asked.output != "-":
+        path = Path(asked.output)
+        make_folder(path.parent)
+        with whole_files(path) as (file,):
+            write_table(shown, file, form)
+        console.say(f"{len(shown):,} rows in {asked.output}")
+        return
+    if form == "parquet" and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal", hint="Give a file with -o FILE.parquet.")
+    content = io.BytesIO()
+    write_table(shown, content, form)
+    print_bytes(content.getvalue())
+
+
+def form_of(asked: TableAsked) -> FormName:
+    """The format asked for: by --format or --json, else by the suffix of the file."""
+    if asked.as_json:
+        return "json"
+    suffix = Path(asked.output).suffix.removeprefix(".")
+    by_name = suffix in Format.__members__ and asked.format is Format.table
+    return cast("FormName", suffix if by_name else asked.format.value)

@@ -1,0 +1,142 @@
+"""A run as LazyFrames, whatever it was kept as: dump, export or profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from pipeline import names
+from pipeline.alignment import Aligned, align
+from pipeline.completion import Completion
+from pipeline.frames.failures import scan_failures
+from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
+from pipeline.frames.lazy import collect_all
+from pipeline.frames.metrics import RAW
+from pipeline.frames.rollouts import scan_rollouts
+from pipeline.frames.verdicts import scan_verdicts
+from pipeline.options import DETAILS, ProfileOptions
+from pipeline.profile.agents import profile_agents
+from pipeline.profile.expressions import column
+from pipeline.profile.repeats import profile_repeats
+from pipeline.profile.tasks import profile_tasks
+from pipeline.sources.readings import Begun
+from pipeline.sources.runs import RunFiles, find_run
+
+ABOUT = (*names.KEY, "_agent", "_masked", "_measured", "_truncated", *names.FINDINGS, *names.PLACE)
+BOOKKEEPING = frozenset(
+    ("_finished", "_agent_order", "_row_agent", "_group", "_server", "_own_agent", "_own_server")
+) | frozenset(("_flags", "_unfinite", "_shape", *(f"_input{column}" for column in names.PLACE)))
+
+
+class Run:
+    """A run as LazyFrames; nothing is read before it is needed, and every file once.
+
+    Attributes:
+        files: Its files by role.
+        options: How it is read.
+        aligned: Planned and finished rollouts put together, as `align` gives them.
+        inputs: Planned rollouts, as `scan_inputs` gives them; those that finished where there is no inputs file.
+        failures: Failed attempts, as `scan_failures` gives them.
+    """
+
+    def __init__(self, files: RunFiles, options: ProfileOptions, *, begun: Begun | None = None) -> None:
+        given = begun or Begun()
+        self.files = files
+        self.options = options
+        scanned = scan_rollouts(files.rollouts, options, progress=given.progress, begun=given.rollouts)
+        if files.inputs:
+            self.inputs = scan_inputs(files.inputs, options, progress=given.progress, begun=given.inputs)
+        else:
+            self.inputs = inputs_of_rollouts(scanned, keep="last" if options.on_duplicate == "last" else "first")
+        self.failures = scan_failures(files.failures, jobs=options.jobs)
+        self.aligned: Aligned = align(self.inputs, scanned, options)
+
+    def load(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Reads the files now: the aligned frame, the problems and the failed attempts, which are then kept.
+
+        Raises:
+            SourceError: A file cannot be read.
+        """
+        wanted = [self.aligned.frame, self.aligned.problems, self.failures]
+        frame, problems, failures = collect_all(wanted)
+        self.aligned = Aligned(frame.lazy(), problems.lazy(), Completion(frame.lazy()))
+        self.failures = failures.lazy()
+        return frame, problems, failures
+
+    @cached_property
+    def rollouts(self) -> pl.LazyFrame:
+        """Finished rollouts by key, one row each.
+
+        Columns: both indices (Int64), `_agent` (String, the label shown), `_masked`, `_measured` (Boolean),
+        `_truncated` (Boolean, null without a response), `_verdict` (String), `_findings` (List of String), `_source`,
+        `_line`, `_offset`, `_length`; `_input.NAME` and `_row.NAME` (Categorical): short top-level text of the input
+        row and of the rollout; the fields asked for; then a column a metric, null where there is no number.
+        """
+        finished = self.aligned.frame.filter(pl.col("_finished"))
+        return self._judged(finished).pipe_with_schema(_for_people)
+
+    @cached_property
+    def tasks(self) -> pl.LazyFrame:
+        """Profile rows, as `profile_tasks` gives them."""
+        return profile_tasks(self.aligned.frame, counts=self.options.counts)
+
+    @cached_property
+    def agents(self) -> pl.LazyFrame:
+        """Agent entries, as `profile_agents` gives them."""
+        return profile_agents(self.aligned.frame, self.repeats, counts=self.options.counts)
+
+    @cached_property
+    def repeats(self) -> pl.LazyFrame:
+        """Repeat entries, as `profile_repeats` gives them."""
+        return profile_repeats(self.aligned.frame)
+
+    @cached_property
+    def export(self) -> pl.LazyFrame:
+        """Finished rollouts with all that it takes to profile them again, by agent, task and rollout."""
+        finished = self.aligned.frame.filter(pl.col("_finished"))
+        return self._judged(finished).sort("_agent_order", *names.KEY)
+
+    def _judged(self, finished: pl.LazyFrame) -> pl.LazyFrame:
+        """Rollouts with their verdicts, where there are any."""
+        if not self.files.verdicts:
+            missing = {"_verdict": pl.String(), "_findings": pl.List(pl.String)}
+            return finished.pipe_with_schema(
+                lambda rows, schema: rows.with_columns(
+                    pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
+                )
+            )
+        verdicts = scan_verdicts(self.files.verdicts)
+        theirs = finished.drop(*names.FINDINGS, strict=False)
+        return theirs.join(verdicts, on=names.KEY, how="left", maintain_order="left")
+
+
+def open_run(
+    run: str | Path | Sequence[str | Path],
+    *,
+    inputs: Sequence[str | Path] = (),
+    options: ProfileOptions | None = None,
+) -> Run:
+    """A run as LazyFrames: `rollouts`, `inputs`, `failures`, `tasks`, `agents`, `repeats`.
+
+    Args:
+        run: A rollouts file, run folder or glob, several of them, or a Parquet export.
+        inputs: Inputs files; without any they are found by name, and a run may have none.
+        options: How to read it; else with its context, the details of its usage, and the cache.
+
+    Raises:
+        SourceError: A file is missing or unreadable.
+    """
+    named = [run] if isinstance(run, (str, Path)) else list(run)
+    files = find_run(named, inputs=inputs, inputs_needed=False)
+    return Run(files, options or ProfileOptions(partial=True, context=True, cache=True, nested=DETAILS))
+
+
+def _for_people(rows: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    hidden = {name for name in schema if name in BOOKKEEPING or name.startswith(RAW)}
+    about = [name for name in ABOUT if name in schema]
+    internal = [name for name in schema if name.startswith(names.INTERNAL) and name not in {*about, *hidden}]
+    metrics = [name for name in schema if not name.startswith(names.INTERNAL)]
+    return rows.select(map(column, about + internal + metrics))
