@@ -3,14 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint pins.txt
 
 INPUTS =
 ROLLOUTS = sample_data/complete
 OUT =
 PARTIAL =
 ARGS =
+RUN = sample_data/complete
+Q = pass_rates
+export Q
 
-.PHONY: help setup profile test check format lint types contracts bench samples clean
+.PHONY: help setup profile query test check format lint types contracts bench samples clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -22,32 +27,40 @@ setup: $(READY) ## Make .venv with pinned dependencies and .venv/bin/rollprof
 $(READY): pins.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"Python 3.11 or later is needed, this is {v[0]}.{v[1]}; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement pins.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	$(PIP) setuptools
+	$(PIP) --no-build-isolation --editable .
 	@touch $(READY)
+
+$(TOOLS): $(READY)
+	$(PIP) --requirement pins.txt
+	@touch $(TOOLS)
 
 profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
 	@test -z '$(INPUTS)' || test '$(origin ROLLOUTS)' != file || { echo 'make profile: give ROLLOUTS=R.jsonl too' >&2; exit 2; }
 	$(BIN)/rollprof profile $(if $(INPUTS),--rollouts '$(ROLLOUTS)' --inputs '$(INPUTS)','$(ROLLOUTS)') $(if $(OUT),-o '$(OUT)') $(if $(PARTIAL),--partial) $(ARGS)
 
-test: $(READY) ## Run the tests
+query: $(READY) ## Ask a run: make query Q=hardest, or Q="select …" for SQL; RUN=… for another than the sample run
+	@case "$$Q" in *[Ss][Ee][Ll][Ee][Cc][Tt]\ *) set -- --sql "$$Q";; *) set -- "$$Q";; esac; \
+	$(BIN)/rollprof query "$$@" '$(RUN)' $(ARGS)
+
+test: $(TOOLS) ## Run the tests
 	$(BIN)/python -m pytest -n auto
 
 check: format lint types contracts test ## Format, lint, types, import contracts and tests
 
-format: $(READY)
+format: $(TOOLS)
 	$(BIN)/ruff format --check .
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 
-types: $(READY)
+types: $(TOOLS)
 	$(BIN)/mypy
 
-contracts: $(READY)
+contracts: $(TOOLS)
 	$(BIN)/lint-imports
 
-bench: $(READY) ## Measure time and memory against the budgets; BENCH="--quick" for a short run
+bench: $(TOOLS) ## Measure time and memory against the budgets; BENCH="--quick" for a short run
 	$(BIN)/python -m tests.bench $(BENCH)
 
 samples: $(READY) ## Write sample_data again from its seeded script

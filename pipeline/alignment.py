@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 
 from pipeline import names
 from pipeline.completion import Completion
 from pipeline.options import ProfileOptions
 
 PLACE = ("_source", "_line", "_offset", "_length")
+TWICE = " (from an export)"
+"""Ends the names of columns that an export has kept of the input rows, where these are read themselves."""
 PROBLEM_COLUMNS = ("_kind", "_role", "_source", "_line", *names.KEY, "_problem")
 
 
@@ -109,8 +112,8 @@ def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
     """Each planned rollout with what finished of it."""
     places = {column: f"_input{column}" for column in PLACE}
     theirs = finished.rename({"_agent": "_own_agent", "_server": "_own_server"})
-    joined = planned.rename(places).join(theirs, on=names.KEY, how="left", maintain_order="left")
-    return joined.with_columns(
+    joined = planned.rename(places).join(theirs, on=names.KEY, how="left", maintain_order="left", suffix=TWICE)
+    return joined.drop(cs.ends_with(TWICE)).with_columns(
         _finished=pl.col("_source").is_not_null(), _masked=pl.col("_masked").fill_null(value=False)
     )
 

@@ -29,6 +29,7 @@ class RollprofError(Exception):
         kind: A stable word for programs.
         exit_code: What the command exits with.
         facts: More for programs, such as the completion of a refused run.
+        answered: Whether standard output holds a whole result already, which nothing may follow.
     """
 
     kind = "error"
@@ -40,6 +41,7 @@ class RollprofError(Exception):
         self.where = where
         self.hint = hint
         self.facts: dict[str, Any] = {}
+        self.answered = False
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""

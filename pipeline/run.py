@@ -13,8 +13,9 @@ from pipeline.alignment import Aligned, align
 from pipeline.completion import Completion
 from pipeline.frames.failures import scan_failures
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
-from pipeline.frames.lazy import collect_all
+from pipeline.frames.lazy import collect_all, lazy_frame
 from pipeline.frames.metrics import RAW
+from pipeline.frames.profiled import planned_rows
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.frames.verdicts import scan_verdicts
 from pipeline.options import DETAILS, ProfileOptions
@@ -49,6 +50,8 @@ class Run:
         scanned = scan_rollouts(files.rollouts, options, progress=given.progress, begun=given.rollouts)
         if files.inputs:
             self.inputs = scan_inputs(files.inputs, options, progress=given.progress, begun=given.inputs)
+        elif files.rollouts and all(source.is_profile for source in files.rollouts):
+            self.inputs = lazy_frame(lambda: planned_rows(files.rollouts))
         else:
             self.inputs = inputs_of_rollouts(scanned, keep="last" if options.on_duplicate == "last" else "first")
         self.failures = scan_failures(files.failures, jobs=options.jobs)
@@ -122,7 +125,7 @@ def open_run(
     """A run as LazyFrames: `rollouts`, `inputs`, `failures`, `tasks`, `agents`, `repeats`.
 
     Args:
-        run: A rollouts file, run folder or glob, several of them, or a Parquet export.
+        run: A rollouts file, run folder or glob, several of them, a Parquet export, or a profile.
         inputs: Inputs files; without any they are found by name, and a run may have none.
         options: How to read it; else with its context, the details of its usage, and the cache.
 
@@ -130,7 +133,7 @@ def open_run(
         SourceError: A file is missing or unreadable.
     """
     named = [run] if isinstance(run, (str, Path)) else list(run)
-    files = find_run(named, inputs=inputs, inputs_needed=False)
+    files = find_run(named, inputs=inputs, inputs_needed=False, profiles=True)
     return Run(files, options or ProfileOptions(partial=True, context=True, cache=True, nested=DETAILS))
 
 

@@ -47,6 +47,8 @@ class Console:
     def refuse(self, error: RollprofError) -> None:
         """Says what is wrong, where, and what to do."""
         _narrate(f"rollprof: {error}")
+        if error.answered:
+            return
         details: dict[str, Any] = {"counts": {}, "keys": {}, "places": {}}
         if isinstance(error, FaultsError):
             details = {"counts": error.counts, "keys": error.keys, "places": error.places}

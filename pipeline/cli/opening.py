@@ -37,6 +37,7 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
         inputs=asked.inputs or (),
         inputs_wanted=not asked.rollouts_only,
         inputs_needed=False,
+        profiles=True,
     )
     from pipeline.options import DETAILS, ProfileOptions
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ READERS: dict[str, Callable[[str], pl.LazyFrame]] = {
     ".ndjson": pl.scan_ndjson,
 }
 BY = "by"
+READS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with|from|show|explain)\b", re.IGNORECASE | re.DOTALL)
 
 
 class Question(NamedTuple):
@@ -67,10 +69,14 @@ def ask(
         text = _text(Path(name)) if name is not None else question.sql or ""
         if question.parameters or question.by:
             raise UsageError("--param and --by are for queries by name", hint="SQL says it itself: … group by …")
+        if not READS.match(text):
+            raise UsageError("SQL: only questions are answered", hint='It starts with "select" or "with".')
         answer = _answer(opened(asked, console, fields), text, tables)
     print_table(answer, table, console)
     if fail_if_rows and len(answer):
-        raise GateError(f"there are rows: {len(answer):,}", hint="--fail-if-rows wants none.")
+        missed = GateError(f"there are rows: {len(answer):,}", hint="--fail-if-rows wants none.")
+        missed.answered = True
+        raise missed
 
 
 def list_queries(table: TableAsked, console: Console) -> None:

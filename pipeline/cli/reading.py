@@ -29,7 +29,7 @@ def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str
         quiet: Whether no progress is shown.
         heavy: A module that takes long to import and will be needed.
     """
-    of_lines = tuple(source for source in files.rollouts if not source.is_export)
+    of_lines = tuple(source for source in files.rollouts if source.is_dump)
     inputs, rollouts = request_inputs(files.inputs, options), request_rollouts(of_lines, options)
     wanted = [request for request in (inputs, rollouts) if not _is_cached(request, options)]
     sources = [source for request in wanted for source in request.sources]

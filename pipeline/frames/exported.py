@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import polars as pl
 
 from pipeline import names
 from pipeline.errors import SourceError
-from pipeline.frames.metrics import RAW, raw_column, shape_of
+from pipeline.frames.metrics import RAW, raw_column, shape_of, shape_text
+from pipeline.options import ReadOptions
 from pipeline.sources.files import Source
+from pipeline.sources.reading import Metric
 
+FACTS = "rollprof."
+"""Starts the names of what an export's file metadata says."""
 NEEDED = (*names.KEY, *names.PLACE, "_own_agent", "_own_server", "_masked", "_flags", "_shape")
 NOT_READ = ("_measured", "_truncated")
 
 
-def exported_rows(sources: Sequence[Source], *, first_number: int = 0) -> pl.DataFrame:
+def exported_rows(sources: Sequence[Source], options: ReadOptions, *, first_number: int = 0) -> pl.DataFrame:
     """The rows of exports, as `Gathered.frame` gives those of a dump: a column for each metric where it stands.
 
     Args:
         sources: Parquet files that `rollprof export` wrote.
+        options: Which nested metrics are wanted: those of other paths are left out.
         first_number: The number of the first of them among all sources of the run.
 
     Raises:
         SourceError: A file cannot be read, or is no export of rollouts.
     """
-    frames = [_rows(source, number) for number, source in enumerate(sources, first_number)]
+    wanted = tuple("/".join(path) + "/" for path in options.nested_paths)
+    frames = [_rows(source, number, wanted) for number, source in enumerate(sources, first_number)]
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _rows(source: Source, number: int) -> pl.DataFrame:
+def _rows(source: Source, number: int, nested: tuple[str, ...]) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(source.path)
+        types = json.loads(pl.read_parquet_metadata(source.path).get(f"{FACTS}types", "{}"))
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise SourceError(f"cannot be read: {reason}", where=source.shown, hint="Export it again.") from error
@@ -42,19 +50,34 @@ def _rows(source: Source, number: int) -> pl.DataFrame:
             where=source.shown,
             hint="Make it with rollprof export RUN -o FILE.parquet.",
         )
-    return _as_read(frame, number)
+    as_in_the_dump = {
+        name: frame[name].cast(pl.Int64 if types[name] == "Int64" else pl.Float64) if name in types else frame[name]
+        for name in frame.columns
+    }
+    return _as_read(pl.DataFrame(as_in_the_dump), number, nested)
 
 
-def _as_read(frame: pl.DataFrame, number: int) -> pl.DataFrame:
+def _as_read(frame: pl.DataFrame, number: int, nested: tuple[str, ...]) -> pl.DataFrame:
     own = [name for name in frame.columns if name.startswith(names.INTERNAL) and not name.startswith(RAW)]
     rows = frame.select(own).drop(*NOT_READ, "_agent", "_file", strict=False)
     rows = rows.rename({"_own_agent": "_agent", "_own_server": "_server"})
     raw: dict[str, pl.Series] = {}
-    for text in frame["_shape"].unique(maintain_order=True):
-        for metric in (metric for part in shape_of(text) for metric in part):
+    told: dict[str | None, str | None] = {None: None}
+    for text in frame["_shape"].drop_nulls().unique(maintain_order=True):
+        top, usage = (tuple(metric for metric in part if _is_wanted(metric, nested)) for part in shape_of(text))
+        told[text] = shape_text((top, usage))
+        for metric in (*top, *usage):
             kept = raw_column(metric)
             raw.setdefault(kept, frame[kept if kept in frame.columns else metric[1]].alias(kept))
     about = rows.with_columns(
-        _problem=pl.lit(None, pl.String), _torn=pl.lit(None, pl.Boolean), _file=pl.lit(number, pl.UInt32)
+        _shape=pl.col("_shape").replace_strict(told, return_dtype=pl.String),
+        _problem=pl.lit(None, pl.String),
+        _torn=pl.lit(None, pl.Boolean),
+        _file=pl.lit(number, pl.UInt32),
     )
     return pl.DataFrame({name: about[name] for name in about.columns} | raw)
+
+
+def _is_wanted(metric: Metric, nested: tuple[str, ...]) -> bool:
+    place, name = metric
+    return not place.endswith("nested") or name.startswith(nested)

@@ -13,6 +13,7 @@ from pipeline.frames.context import with_context
 from pipeline.frames.exported import exported_rows
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.metrics import RAW, metric_of, with_final_names, without_infinities
+from pipeline.frames.profiled import profiled_rows
 from pipeline.frames.scanning import Progress, frame_of
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
@@ -54,12 +55,15 @@ def scan_rollouts(
     opened = opened_sources(sources)
 
     def read() -> pl.DataFrame:
-        of_lines = tuple(source for source in opened if not source.is_export)
+        of_lines = tuple(source for source in opened if source.is_dump)
         exports = [source for source in opened if source.is_export]
+        profiles = [source for source in opened if source.is_profile]
         request, workers = request_rollouts(of_lines, chosen), chosen.jobs or usable_cores()
         read_rows = [frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)]
         if exports:
-            read_rows.append(exported_rows(exports, first_number=len(of_lines)))
+            read_rows.append(exported_rows(exports, chosen, first_number=len(of_lines)))
+        if profiles:
+            read_rows.append(profiled_rows(profiles, first_number=len(of_lines) + len(exports)))
         return _frame(pl.concat(read_rows, how="diagonal_relaxed"), chosen)
 
     return lazy_frame(read)

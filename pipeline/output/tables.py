@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Sequence
 from typing import IO, Any, Literal
@@ -42,17 +40,12 @@ def write_table(frame: pl.DataFrame, file: IO[bytes], form: Format) -> None:
     if form == "parquet":
         frame.write_parquet(file, compression="zstd")
     elif form == "jsonl":
-        for row in _rows(frame):
-            file.write(_json(row) + b"\n")
+        _finite(frame).write_ndjson(file)
     elif form == "json":
         lines = b",\n".join(_json(row) for row in _rows(frame))
         file.write(b"[" + lines + b"]\n")
     elif form == "csv":
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(frame.columns)
-        writer.writerows([_flat(value) for value in row.values()] for row in _rows(frame))
-        file.write(text.getvalue().encode())
+        _with_flat_lists(_finite(frame)).write_csv(file)
     else:
         rows = [[_flat(value) for value in row.values()] for row in _rows(frame)]
         text_table = plain_table(frame.columns, rows) if form == "table" else _markdown(frame.columns, rows)
@@ -72,8 +65,21 @@ def cell(value: object) -> str:
 
 def _rows(frame: pl.DataFrame) -> Iterable[dict[str, Any]]:
     """The rows, their values as JSON has them: no NaN, times as text."""
-    finite = frame.with_columns(pl.selectors.float().replace([float("nan"), float("inf"), float("-inf")], None))
-    return finite.iter_rows(named=True)
+    return _finite(frame).iter_rows(named=True)
+
+
+def _finite(frame: pl.DataFrame) -> pl.DataFrame:
+    number = pl.selectors.float()
+    return frame.with_columns(pl.when(number.is_finite()).then(number).name.keep())
+
+
+def _with_flat_lists(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists and objects as JSON text, which is all that CSV can hold of them."""
+    nested = [frame[name] for name, dtype in frame.schema.items() if dtype.is_nested()]
+    texts = [
+        pl.Series(one.name, [None if value is None else _flat(value) for value in one.to_list()]) for one in nested
+    ]
+    return frame.with_columns(text.cast(pl.String) for text in texts)
 
 
 def _json(row: dict[str, Any]) -> bytes:

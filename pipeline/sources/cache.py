@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import secrets
+import time
 from functools import cache, partial
 from pathlib import Path
 
@@ -23,6 +24,8 @@ BOUND_BYTES = 4 << 30
 ENDS_BYTES = 4096
 DIGEST_BYTES = 32
 SUFFIX = ".rollprof"
+HALF = ".tmp"
+HALF_SECONDS = 3600
 
 
 def folder() -> Path:
@@ -73,7 +76,7 @@ def keep(key: str, content: bytes | memoryview) -> None:
     if len(content) > BOUND_BYTES // LARGEST_SHARE:
         return
     path = _path(key)
-    temporary = path.with_name(f".{secrets.token_hex(6)}.tmp")
+    temporary = path.with_name(f".{secrets.token_hex(6)}{HALF}")
     with contextlib.suppress(OSError), undone(partial(temporary.unlink, missing_ok=True)):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with temporary.open("wb") as file:
@@ -112,6 +115,11 @@ def _code(folder_name: str) -> list[tuple[object, ...]]:
 
 
 def _make_room() -> None:
+    """Removes what was not used for longest, and what a process that was killed left half-written."""
+    for path in folder().glob(f".*{HALF}"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > HALF_SECONDS:
+                path.unlink()
     found = []
     for path in folder().glob(f"*{SUFFIX}"):
         with contextlib.suppress(OSError):  # another process made room too

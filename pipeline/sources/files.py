@@ -56,6 +56,16 @@ class Source:
         """Whether it is a Parquet export, whose rows are columns already."""
         return self.compression == PARQUET
 
+    @property
+    def is_profile(self) -> bool:
+        """Whether it is a profile, whose rows are tasks."""
+        return self.path.name.endswith(names.TASKS_FILE)
+
+    @property
+    def is_dump(self) -> bool:
+        """Whether its lines are rows of a dump."""
+        return not (self.is_export or self.is_profile)
+
     def whole(self, number: int = 0) -> Segment:
         """All of its lines as one segment, for the source of this number."""
         size = self.size if self.seekable else None

@@ -43,6 +43,7 @@ def find_run(
     inputs: Sequence[str | Path] = (),
     inputs_wanted: bool = True,
     inputs_needed: bool = True,
+    profiles: bool = False,
 ) -> RunFiles:
     """The files of a run from what the user named.
 
@@ -52,12 +53,13 @@ def find_run(
         inputs: Inputs files and globs; without any they are found by name.
         inputs_wanted: Whether inputs are looked for.
         inputs_needed: Whether a run without inputs is refused.
+        profiles: Whether a profile that is named itself is taken for its rollouts.
 
     Raises:
         SourceError: A file is missing or unreadable, or no rollouts or inputs are found.
         UsageError: Nothing was named.
     """
-    found = _Found()
+    found = _Found(profiles=profiles)
     named = {_path(name) for name in run}
     taken = {_path(name) for name in rollouts}
     for path in _matching(rollouts):
@@ -89,7 +91,8 @@ def find_run(
 class _Found:
     """Paths by role, while they are being looked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, profiles: bool) -> None:
+        self.profiles = profiles
         self.rollouts: dict[Path, None] = {}
         self.inputs: dict[Path, None] = {}
         self.failures: dict[Path, None] = {}
@@ -179,6 +182,8 @@ class _Found:
             self.take("inputs", path, note=True)
         elif f"_{stem}".endswith(names.FAILURES):
             self.take("failures", path, note=True)
+        elif self.profiles and not in_folder and path.name.endswith(names.TASKS_FILE):
+            self.take("rollouts", path)
         elif names.is_beside_a_run(path.name):
             self.passed_over.append(path)
         elif not in_folder:
