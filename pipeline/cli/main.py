@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from pipeline.cli.console import Console, flush_result, prepare_streams
+from pipeline.cli.inspect import inspect
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 app.command("profile")(profile)
 app.command("query")(query)
+app.command("inspect")(inspect)
 
 peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
 peer.command("profile")(profile)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import names
 from pipeline.sources import rows
+from pipeline.sources.census import Census
 from pipeline.sources.context import Context
 from pipeline.sources.reading import PLACE, Builder, Chunk, Job, digest, index, last_places, read
 from pipeline.sources.readings import Request
@@ -20,7 +21,8 @@ ROOT = "_input."
 
 def read_inputs(job: Job) -> Chunk:
     """Reads planned rollouts: both indices, agent, server and the place of each line."""
-    return read(job, Inputs(digests=job.digests, context=Context(ROOT, job.fields) if job.context else None))
+    inputs = Inputs(digests=job.digests, context=Context(ROOT, job.fields) if job.context else None)
+    return read(job, Census(inputs) if job.inspect else inputs)
 
 
 def request_inputs(sources: Sequence[Source], options: ReadOptions | None = None) -> Request:
@@ -44,7 +46,7 @@ class Inputs(Builder):
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line."""
-        row = rows.parse(view)
+        row = self.parse(view)
         keys, values = tuple(row), tuple(row.values())
         places = self.places.get(keys)
         if places is None:

@@ -6,8 +6,8 @@ import contextlib
 import gc
 import hashlib
 import struct
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column
@@ -29,6 +29,7 @@ class Job(NamedTuple):
         prompts: Whether to keep a digest of each prompt, to number dumps that have no indices.
         context: Whether to keep short texts, and what `fields` asks for.
         fields: Fields asked for, by their path from the row.
+        inspect: Whether to count which fields the rows have, and of what types.
     """
 
     segments: tuple[Segment, ...]
@@ -37,6 +38,7 @@ class Job(NamedTuple):
     prompts: bool = False
     context: bool = False
     fields: tuple[Asked, ...] = ()
+    inspect: bool = False
 
 
 class BadLine(NamedTuple):
@@ -56,6 +58,28 @@ Shape = tuple[tuple[Metric, ...], tuple[Metric, ...]]
 """The metrics of a row in order: those of its own fields, and those of its usage."""
 
 
+class Met(NamedTuple):
+    """A field as rows have it.
+
+    Attributes:
+        at: Where it stands: `row`, or `usage` for `response.usage`.
+        field: Its name.
+        type: What it is there: text, whole, fractional, boolean, null, list or object.
+        rows: In how many rows it is that.
+        repeated: In how many of them the name is there more than once; the last one counts.
+        source: The source of the first of them.
+        line: The line of that, from the segment's start.
+    """
+
+    at: str
+    field: str
+    type: str
+    rows: int
+    repeated: int
+    source: int
+    line: int
+
+
 class Chunk(NamedTuple):
     """The rows of a job as columns.
 
@@ -71,6 +95,8 @@ class Chunk(NamedTuple):
         lines: How many lines each segment has.
         bad: Lines that could not be used; their line numbers count from the segment's start.
         bytes: How much was read.
+        objects: How many lines hold an object, if the job inspects them.
+        met: The fields of these objects in the order of their first line.
     """
 
     columns: tuple[str, ...]
@@ -84,6 +110,8 @@ class Chunk(NamedTuple):
     lines: list[int]
     bad: list[BadLine]
     bytes: int
+    objects: int = 0
+    met: tuple[Met, ...] = ()
 
 
 class Builder:
@@ -92,6 +120,7 @@ class Builder:
     Attributes:
         columns: The whole-number columns; each row packs a cell of each.
         labels: The text columns; the texts of a row are one number in the column `_labels`.
+        parse: The object on a line.
     """
 
     columns: tuple[str, ...] = ()
@@ -99,6 +128,7 @@ class Builder:
 
     def __init__(self, *, context: Context | None = None) -> None:
         self.context = context
+        self.parse: Callable[[memoryview], Any] = rows.parse
         self.height = 0
         self.cells = bytearray()
         self.texts: dict[tuple[str | None, ...], int] = {}

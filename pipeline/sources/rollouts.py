@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import names
 from pipeline.sources import fields, rows
+from pipeline.sources.census import Census
 from pipeline.sources.columns import Column, numbers
 from pipeline.sources.context import Context
 from pipeline.sources.reading import (
@@ -50,7 +51,12 @@ Kinds = tuple[Any, ...]
 def read_rollouts(job: Job) -> Chunk:
     """Reads rollouts: both indices, agent, server, mask, flags, shape and every metric of each line."""
     context = Context(ROOT, job.fields) if job.context else None
-    return read(job, Rollouts(nested=job.nested, prompts=job.prompts, context=context))
+    rollouts = Rollouts(nested=job.nested, prompts=job.prompts, context=context)
+    if not job.inspect:
+        return read(job, rollouts)
+    census = Census(rollouts)
+    rollouts.usage_in = census.counting("usage", rollouts.usage_in)
+    return read(job, census)
 
 
 def request_rollouts(sources: Sequence[Source], options: ReadOptions) -> Request:
@@ -78,7 +84,7 @@ class Rollouts(Builder):
         self.prompts = prompts
         self.plans: dict[Kinds, _Plan] = {}
         self.usage_plans: dict[Kinds, _Plan] = {}
-        self.usage_in = rows.Last(names.USAGE)
+        self.usage_in: Callable[[Any], Any] = rows.Last(names.USAGE)
         self.no_usage = _Plan(fields.NO_FIELDS)
         self.shapes: dict[Shape, _Shape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
@@ -87,7 +93,7 @@ class Rollouts(Builder):
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line."""
-        row = rows.parse(view)
+        row = self.parse(view)
         keys: tuple[Any, ...] = tuple(row)
         values = tuple(row.values())
         plain = keys, values
