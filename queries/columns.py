@@ -8,24 +8,47 @@ import polars as pl
 
 from pipeline import names
 from pipeline.errors import UsageError
-from pipeline.profile.expressions import metrics_of
+from pipeline.frames.lazy import collect
+from pipeline.profile.expressions import column, metrics_of
 from pipeline.run import Run
 
 
-def measured(run: Run) -> pl.LazyFrame:
-    """The rollouts that are measurements: finished and not masked."""
-    return run.rollouts.filter(pl.col("_measured"))
-
-
-def scored(run: Run) -> pl.LazyFrame:
-    """The measured rollouts that have a reward.
+def measured(run: Run, *metrics: str) -> pl.LazyFrame:
+    """The rollouts that are measurements: finished and not masked.
 
     Raises:
-        UsageError: No rollout of the run has one.
+        UsageError: There is none of these columns of numbers.
     """
-    rollouts = measured(run)
-    need(rollouts, names.REWARD)
-    return rollouts.filter(pl.col(names.REWARD).is_not_null())
+    return with_numbers(run.rollouts, *metrics).filter(pl.col("_measured"))
+
+
+def scored(run: Run, *metrics: str) -> pl.LazyFrame:
+    """The measured rollouts that have a reward and a number in each of these columns.
+
+    Raises:
+        UsageError: There is no such column, or it holds no numbers.
+    """
+    wanted = (names.REWARD, *metrics)
+    has_all = pl.all_horizontal(column(name).is_not_null() for name in wanted)
+    return measured(run, *wanted).filter(has_all)
+
+
+def with_numbers(rows: pl.LazyFrame, *metrics: str) -> pl.LazyFrame:
+    """The rows with these columns; where there is no row at all, none is missing, and they are Float64.
+
+    Raises:
+        UsageError: There is no such column, or it holds no numbers.
+    """
+    schema = rows.collect_schema()
+    missing = [name for name in dict.fromkeys(metrics) if name not in schema]
+    if missing and collect(rows.select(names.TASK).head(1)).is_empty():
+        rows = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in missing)
+        schema = rows.collect_schema()
+    need(rows, *metrics)
+    for name in metrics:
+        if not schema[name].is_numeric():
+            raise UsageError(f"column {name!r} holds no numbers", hint=f"Metrics: {', '.join(metrics_of(schema))}.")
+    return rows
 
 
 def need(rows: pl.LazyFrame, *columns: str) -> None:
@@ -44,11 +67,14 @@ def by_columns(rows: pl.LazyFrame, by: Sequence[str]) -> list[str]:
     """The columns that a user means by names: as they are, or without the `_` that columns beside the metrics have.
 
     Raises:
-        UsageError: There is no such column.
+        UsageError: There is no such column, or it holds lists.
     """
-    there = rows.collect_schema().names()
-    found = [name if name in there else names.internal(name) for name in by]
+    schema = rows.collect_schema()
+    found = list(dict.fromkeys(name if name in schema else names.internal(name) for name in by))
     need(rows, *found)
+    for name in found:
+        if schema[name].is_nested():
+            raise UsageError(f"column {name!r} holds lists", hint="Rows are grouped by columns of single values.")
     return found
 
 

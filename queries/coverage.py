@@ -1,0 +1,56 @@
+"""How much of what was planned can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from pipeline import names
+from pipeline.run import Run
+from queries.columns import by_columns
+from queries.figures import per_group
+
+VERDICTS = ("healthy", "unhealthy", "unobserved")
+
+
+def coverage(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
+    """What each agent was to run and what can be used of it: missing, masked, unscored, truncated, verdicts.
+
+    Over planned rollouts; with --by each group instead of each agent.
+
+    Columns: `_agent` (String), or those of `by`; then counts (UInt32): `tasks`; `expected` planned rollouts, of them
+    `finished` and `missing`; of the finished ones `masked`, `measured` (those that figures are over), `unscored`
+    (measured, but without a reward), `truncated` (null where that was not read); `healthy`, `unhealthy`,
+    `unobserved`, `no_verdict`: what a quality check said of the finished ones.
+
+    Args:
+        run: What is asked about.
+        by: Columns that make a group.
+
+    Raises:
+        UsageError: There is no column of `by`.
+    """
+    finished = run.rollouts
+    group = by_columns(finished, by) or ["_agent"]
+    judged = run.aligned.frame.drop(names.FINDINGS, strict=False).join(
+        finished.select(*names.KEY, "_verdict"), on=names.KEY, how="left", maintain_order="left"
+    )
+    schema = judged.collect_schema()
+    done, measured, verdict = pl.col("_finished"), pl.col("_measured"), pl.col("_verdict")
+    unscored = measured & pl.col(names.REWARD).is_null() if names.REWARD in schema else measured
+    truncated = (done & pl.col("_truncated")).sum() if "_truncated" in schema else pl.lit(None, pl.UInt32)
+    return per_group(
+        judged,
+        group,
+        tasks=pl.col(names.TASK).n_unique(),
+        expected=pl.len(),
+        finished=done.sum(),
+        missing=(~done).sum(),
+        masked=(done & pl.col("_masked")).sum(),
+        measured=measured.sum(),
+        unscored=unscored.sum(),
+        truncated=truncated,
+        **{name: (done & (verdict == name)).sum() for name in VERDICTS},
+        no_verdict=(done & verdict.is_null()).sum(),
+    )

@@ -1,0 +1,54 @@
+"""Figures of groups, and the expressions that several answers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from pipeline import names
+from pipeline.errors import UsageError
+from pipeline.profile.expressions import column
+
+TOKENS = "output_tokens"
+GROUP = (names.TASK, "_agent")
+"""A group: the rollouts of one task by one agent."""
+
+
+def need_apart(group: Sequence[str], figures: Iterable[str]) -> None:
+    """Makes sure that no column that rows are grouped by is called like a figure of the answer.
+
+    Raises:
+        UsageError: One is.
+    """
+    figures = list(figures)
+    for name in group:
+        if name in figures:
+            raise UsageError(f"no grouping by {name!r}: the answer has a column of that name")
+
+
+def number(name: str) -> pl.Expr:
+    """The column of exactly this name in doubles."""
+    return column(name).cast(pl.Float64)
+
+
+def per_group(rows: pl.LazyFrame, group: Sequence[str], **figures: pl.Expr) -> pl.LazyFrame:
+    """Figures of each group, sorted by group with nulls last; without a group one row, or none where rows has none.
+
+    Polars adds up parts of a group in threads unless the rows are sorted by group: last digits would depend on cores.
+
+    Raises:
+        UsageError: A column that rows are grouped by is called like a figure.
+    """
+    need_apart(group, figures)
+    if not group:
+        return per_group(rows.with_columns(pl.lit(0, pl.Int8).alias("_all")), ["_all"], **figures).drop("_all")
+    keys = [column(name) for name in group]
+    return rows.sort(keys, nulls_last=True, maintain_order=True).group_by(keys, maintain_order=True).agg(**figures)
+
+
+def mean_tokens(rollouts: pl.LazyFrame) -> dict[str, pl.Expr]:
+    """The mean length and how many rollouts it is over; null and 0 in a run without lengths."""
+    there = TOKENS in rollouts.collect_schema()
+    length = number(TOKENS) if there else pl.lit(None, pl.Float64)
+    return {f"mean_{TOKENS}": length.mean(), "rollouts_with_tokens": length.count() if there else pl.lit(0, pl.UInt32)}

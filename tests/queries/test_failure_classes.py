@@ -1,0 +1,38 @@
+"""What became of planned rollouts that did not finish."""
+
+from pathlib import Path
+
+from tests.queries.asking import answer, opened, rollout
+from tests.runs import Row, planned
+
+
+def failed(task: int, repeat: int, name: str | None) -> Row:
+    """A failed attempt; without a class where it is None."""
+    named = {} if name is None else {"_ng_failure_class": name}
+    return {"_ng_task_index": task, "_ng_rollout_index": repeat, **named}
+
+
+def test_classes_of_last_attempts_and_all_attempts(tmp_path: Path) -> None:
+    inputs = [planned(task, repeat) for task in range(4) for repeat in range(2)]
+    attempts = [(0, 0, "timeout"), (0, 1, "timeout"), (0, 1, "crash"), (1, 0, "timeout"), (1, 0, "timeout")]
+    attempts += [(1, 1, "slow"), (9, 0, "timeout")]
+    failures = [failed(*attempt) for attempt in attempts] + [failed(2, 0, None), failed(2, 1, "unknown")]
+    run = opened(tmp_path, [rollout(0, 0, 1.0), rollout(1, 1, 0.0)], inputs=inputs, failures=failures)
+    assert answer(run, "failure_classes").rows() == [
+        ("unknown", 2, 2 / 6, 0, 0),
+        ("timeout", 1, 1 / 6, 4, 1),
+        ("crash", 1, 1 / 6, 1, 0),
+        ("unknown (named so)", 1, 1 / 6, 1, 0),
+        ("unnamed", 1, 1 / 6, 1, 0),
+        ("slow", 0, 0.0, 1, 1),
+    ]
+
+
+def test_a_run_whose_rollouts_all_finished_has_attempts_only(tmp_path: Path) -> None:
+    run = opened(tmp_path, [rollout(0, 0, 1.0)], inputs=[planned()], failures=[failed(0, 0, "slow")])
+    assert answer(run, "failure_classes").rows() == [("slow", 0, None, 1, 1)]
+
+
+def test_without_a_sidecar_nothing_is_known(tmp_path: Path) -> None:
+    run = opened(tmp_path, [rollout(0, 0, 1.0)], inputs=[planned(), planned(1), planned(2)])
+    assert answer(run, "failure_classes").rows() == [("unknown", 2, 1.0, 0, 0)]
