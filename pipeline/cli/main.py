@@ -15,6 +15,7 @@ from pipeline.cli.inspect import inspect
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
 from pipeline.cli.query import query
+from pipeline.cli.show import show
 from pipeline.errors import Exit, RollprofError, UsageError
 from pipeline.leftovers import what_is_so
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command("profile")(profile)
 app.command("query")(query)
+app.command("show", context_settings={"ignore_unknown_options": True})(show)
 app.command("inspect")(inspect)
 
 peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)

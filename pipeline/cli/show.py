@@ -1,0 +1,51 @@
+"""`rollprof show`: rollouts as they went, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.asked import RunAsked, TableAsked
+from pipeline.cli.console import Console
+from pipeline.cli.spread import spread
+
+
+@dataclass(frozen=True)
+class ListAsked(TableAsked):
+    """How a list of rollouts is printed."""
+
+    limit: Annotated[int | None, typer.Option(min=0, help="Rollouts listed at most, 0 for all; else 20.")] = None
+
+
+@spread
+def show(
+    asked: RunAsked,
+    table: ListAsked,
+    raw: Annotated[bool, typer.Option("--raw", help="The rollout's line as it stands in the file.")] = False,
+    field: Annotated[
+        str | None, typer.Option(help="Only this value of the row, dotted: response.output.0.content.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Leave out neither token ids nor base64 nor long fields.")
+    ] = False,
+    where: Annotated[
+        str | None, typer.Option(help="List rollouts for which this SQL holds: reward < 1 and output_tokens > 500.")
+    ] = None,
+    sort: Annotated[str | None, typer.Option(help="List them by this column; -reward: largest first.")] = None,
+    contrast: Annotated[
+        int | None, typer.Option(help="A task: its best passing and its worst failing rollout.")
+    ] = None,
+    threshold: Annotated[float, typer.Option(help="Reward from which a rollout passes.")] = 1.0,
+) -> None:
+    """Show rollouts: rollprof show RUN lists them, RUN 12 those of a task, RUN 12:3 one (task:rollout) in full."""
+    from pipeline.cli.opening import limit_threads
+
+    limit_threads(asked.workers)
+    from pipeline.cli.picking import Listed
+    from pipeline.cli.showing import View, answer
+
+    console = Console(as_json=table.as_json, quiet=asked.quiet)
+    view = View(raw=raw, field=field, full=full)
+    answer(asked, table, console, view=view, listed=Listed(where, sort), contrast=contrast, threshold=threshold)

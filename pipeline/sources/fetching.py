@@ -1,0 +1,95 @@
+"""The place of a line → its bytes, if it is still the line that was read there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pipeline import names
+from pipeline.errors import SourceError
+from pipeline.sources import rows
+from pipeline.sources.files import Source
+from pipeline.sources.lines import BYTE_ORDER_MARK, lines_of, unreadable
+from pipeline.sources.text import plain_no_numbers
+
+
+class Place(NamedTuple):
+    """Where a rollout stands in its source: its key, the number of its line, the line's offset and bytes."""
+
+    task: int
+    rollout: int
+    line: int
+    offset: int
+    length: int
+
+
+def fetch(source: Source, places: Sequence[Place]) -> list[bytes]:
+    """The lines at these places, without their line feeds; a source without random access is gone through once.
+
+    Raises:
+        SourceError: The source cannot be read, or another line stands at a place by now.
+    """
+    read = _sought if source.seekable else _gone_through
+    lines = read(source, places)
+    for place, line in zip(places, lines, strict=True):
+        if len(line) != place.length or not _has_key(line, (place.task, place.rollout)):
+            raise SourceError(
+                f"was changed since it was read: rollout {place.task}:{place.rollout} is not there",
+                where=f"{source.shown}:{place.line}",
+                hint="Look at it again; an export has to be made again.",
+            )
+    return lines
+
+
+def plain_row(line: bytes) -> dict[str, Any]:
+    """The object on a line that was read before, as plain values; of repeated keys the last one counts.
+
+    Raises:
+        RecursionError: It is nested too deep.
+    """
+    with rows.numbers_of_any_length():
+        try:
+            row: dict[str, Any] = json.loads(line)
+        except ValueError:  # spellings of NaN that other parsers know
+            row = json.loads(plain_no_numbers(line))
+    return row
+
+
+def _sought(source: Source, places: Sequence[Place]) -> list[bytes]:
+    try:
+        with source.path.open("rb", buffering=0) as file:
+            return [_line_at(file.fileno(), place) for place in places]
+    except OSError as error:
+        raise unreadable(source.shown, error) from error
+
+
+def _line_at(file: int, place: Place) -> bytes:
+    """The whole line at a place; nothing where no line begins or ends there."""
+    before = min(1, place.offset)
+    text = os.pread(file, before + place.length + 1, place.offset - before)
+    line, after = text[before : before + place.length], text[before + place.length :]
+    begins = text[:before] in {b"", b"\n"} or place.offset == len(BYTE_ORDER_MARK)
+    return line if begins and after in {b"", b"\n"} else b""
+
+
+def _gone_through(source: Source, places: Sequence[Place]) -> list[bytes]:
+    found = dict.fromkeys((place.offset for place in places), b"")
+    last = max(found, default=-1)
+    for offset, view, _ in lines_of(source.whole()):
+        if offset in found:
+            found[offset] = bytes(view)
+        if offset >= last:
+            break
+    return [found[place.offset] for place in places]
+
+
+def _has_key(line: bytes, key: tuple[int, int]) -> bool:
+    """Whether a line is the rollout of a key; one without indices was numbered by its order."""
+    try:
+        row = rows.parse(memoryview(line))
+    except rows.BadLineError:
+        return False
+    found = tuple(rows.last(row, name) for name in names.KEY)
+    return found in (key, (None, None))
