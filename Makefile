@@ -15,7 +15,7 @@ RUN = sample_data/complete
 Q = pass_rates
 export Q
 
-.PHONY: help setup profile query test check format lint types contracts bench samples clean
+.PHONY: help setup profile query notebook test check format lint types contracts bench samples clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
 query: $(READY) ## Ask a run: make query Q=hardest, or Q="select …" for SQL; RUN=… for another than the sample run
 	@case "$$Q" in *[Ss][Ee][Ll][Ee][Cc][Tt]\ *) set -- --sql "$$Q";; *) set -- "$$Q";; esac; \
 	$(BIN)/rollprof query "$$@" '$(RUN)' $(ARGS)
+
+notebook: $(TOOLS) ## Open the sample notebook in marimo
+	$(BIN)/marimo edit sample_data/questions.py
 
 test: $(TOOLS) ## Run the tests
 	$(BIN)/python -m pytest -n auto

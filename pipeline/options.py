@@ -31,6 +31,7 @@ class ReadOptions(BaseModel):
         masked: Whether rollouts with a truthy `mask_sample` are left out of every figure.
         assign_indices: Whether rows without indices are numbered by their prompt.
         jobs: How many processes read; None for the cores this process may use.
+        metrics: The metrics wanted, by their names where they stand in a row; the others are not kept. None for all.
         context: Whether to keep what rollouts are told apart by: short texts of both rows, truncation, `fields`.
         fields: `NAME=PATH` of more fields to keep with the context; paths start with `input.` or `row.`.
         cache: Whether the numbers of an unchanged dump may be kept in, and taken from, the cache folder.
@@ -42,6 +43,7 @@ class ReadOptions(BaseModel):
     masked: Masked = "exclude"
     assign_indices: bool = False
     jobs: int | None = Field(default=None, ge=1)
+    metrics: tuple[str, ...] | None = None
     context: bool = False
     fields: tuple[str, ...] = ()
     cache: bool = False

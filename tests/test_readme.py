@@ -1,6 +1,8 @@
 """What the READMEs say is so: their commands run, and give what is shown."""
 
 import re
+import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,11 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.frames.lazy import collect
 from tests.command import run_command
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 SAMPLES = (ROOT / "sample_data/README.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    parts = text.split("```")[1::2]
+    return [part.removeprefix(f"{language}\n") for part in parts if part.startswith(f"{language}\n")]
 
 
 @pytest.fixture
@@ -22,13 +30,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def blocks(text: str, language: str) -> list[str]:
-    parts = text.split("```")[1::2]
-    return [part.removeprefix(f"{language}\n") for part in parts if part.startswith(f"{language}\n")]
-
-
-def test_the_python_example_runs(checkout: Path) -> None:
-    (example,) = blocks(README, "python")
+@pytest.mark.parametrize("example", blocks(README, "python"))
+def test_the_python_examples_run(example: str, checkout: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", example],
         cwd=checkout,
@@ -38,7 +41,25 @@ def test_the_python_example_runs(checkout: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert (checkout / "out_run_reward_profiling.jsonl").stat().st_size > 0
+    assert done.stdout
+    assert ("write_profile" in example) == (checkout / "out_run_reward_profiling.jsonl").exists()
+
+
+COMMANDS = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith(".venv/bin/rollprof")])
+def test_the_commands_run(command: str, checkout: Path) -> None:
+    words = shlex.split(command)
+    done = run_command(words[1:], checkout)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_notebook_runs(checkout: Path) -> None:
+    outputs, found = runpy.run_path(str(checkout / "sample_data/questions.py"))["app"].run()
+    assert len(outputs) > 0
+    assert found["lengths"]["rollouts"].sum() == len(collect(found["run"].rollouts))
 
 
 def test_the_shown_summary_is_what_is_printed(checkout: Path) -> None:
@@ -63,7 +84,8 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    helped = run_command(["profile", "--help"], tmp_path).stdout
+    commands = ("profile", "query", "export", "show", "inspect")
+    helped = "".join(run_command([command, "--help"], tmp_path).stdout for command in commands)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
 

@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 import pipeline
 from pipeline.errors import SourceError
 from pipeline.frames.lazy import collect
+from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ProfileOptions
 from pipeline.run import Run
 from queries import QUERIES
@@ -107,6 +108,19 @@ def test_what_is_no_profile_is_refused(folder: Path) -> None:
     path.write_bytes(b'{"_ng_task_index":0,"rollout_infos":[]}\n{"a":1}\n')
     with pytest.raises(SourceError, match=r"x_reward_profiling.jsonl:2: is no profile row"):
         collect(pipeline.open_run(path).rollouts)
+
+
+@pytest.mark.parametrize(
+    "metrics", [("reward",), ("output_tokens", "reward"), ("ng_perf/wait",), (), ("nope",)], ids=str
+)
+@pytest.mark.parametrize("kept_as", ["r.jsonl", "e/x.parquet"])
+def test_only_the_metrics_that_are_wanted(metrics: tuple[str, ...], kept_as: str, folder: Path) -> None:
+    assert run_command(["export", "r.jsonl", "-o", "e/x.parquet", "-q"], folder).exit_code == 0
+    options = ProfileOptions(partial=True, nested=("usage", "ng_perf"))
+    whole = collect(scan_rollouts(folder / kept_as, options))
+    found = collect(scan_rollouts(folder / kept_as, options.model_copy(update={"metrics": metrics})))
+    there = [name for name in whole.columns if name in metrics or (name.startswith("_") and name != "_shape")]
+    assert_frame_equal(found.drop("_shape"), whole.select(there))
 
 
 def answers(run: Run) -> dict[str, pl.DataFrame]:

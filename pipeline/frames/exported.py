@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.errors import SourceError
-from pipeline.frames.metrics import RAW, raw_column, shape_of, shape_text
+from pipeline.frames.metrics import RAW, metric_of, raw_column, shape_of, shape_text
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
@@ -25,20 +25,19 @@ def exported_rows(sources: Sequence[Source], options: ReadOptions, *, first_numb
 
     Args:
         sources: Parquet files that `rollprof export` wrote.
-        options: Which nested metrics are wanted: those of other paths are left out.
+        options: Which metrics are wanted: others, and those of other nested paths, are left out.
         first_number: The number of the first of them among all sources of the run.
 
     Raises:
         SourceError: A file cannot be read, or is no export of rollouts.
     """
-    wanted = tuple("/".join(path) + "/" for path in options.nested_paths)
-    frames = [_rows(source, number, wanted) for number, source in enumerate(sources, first_number)]
+    frames = [_rows(source, number, options) for number, source in enumerate(sources, first_number)]
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _rows(source: Source, number: int, nested: tuple[str, ...]) -> pl.DataFrame:
+def _rows(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(source.path)
+        frame = pl.read_parquet(source.path, columns=_columns(source, options))
         types = json.loads(pl.read_parquet_metadata(source.path).get(f"{FACTS}types", "{}"))
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
@@ -54,17 +53,33 @@ def _rows(source: Source, number: int, nested: tuple[str, ...]) -> pl.DataFrame:
         name: frame[name].cast(pl.Int64 if types[name] == "Int64" else pl.Float64) if name in types else frame[name]
         for name in frame.columns
     }
-    return _as_read(pl.DataFrame(as_in_the_dump), number, nested)
+    return _as_read(pl.DataFrame(as_in_the_dump), number, options)
 
 
-def _as_read(frame: pl.DataFrame, number: int, nested: tuple[str, ...]) -> pl.DataFrame:
+def _columns(source: Source, options: ReadOptions) -> list[str]:
+    """The columns to read: of the metrics only those that are wanted."""
+    there = list(pl.read_parquet_schema(source.path))
+    only = options.metrics
+    return [
+        name
+        for name in there
+        if only is None
+        or name in only
+        or (name.startswith(names.INTERNAL) and not (name.startswith(RAW) and metric_of(name)[1] not in only))
+    ]
+
+
+def _as_read(frame: pl.DataFrame, number: int, options: ReadOptions) -> pl.DataFrame:
     own = [name for name in frame.columns if name.startswith(names.INTERNAL) and not name.startswith(RAW)]
     rows = frame.select(own).drop(*NOT_READ, "_agent", "_file", strict=False)
     rows = rows.rename({"_own_agent": "_agent", "_own_server": "_server"})
+    nested = tuple("/".join(path) + "/" for path in options.nested_paths)
     raw: dict[str, pl.Series] = {}
     told: dict[str | None, str | None] = {None: None}
     for text in frame["_shape"].drop_nulls().unique(maintain_order=True):
-        top, usage = (tuple(metric for metric in part if _is_wanted(metric, nested)) for part in shape_of(text))
+        top, usage = (
+            tuple(metric for metric in part if _is_wanted(metric, nested, options.metrics)) for part in shape_of(text)
+        )
         told[text] = shape_text((top, usage))
         for metric in (*top, *usage):
             kept = raw_column(metric)
@@ -78,6 +93,6 @@ def _as_read(frame: pl.DataFrame, number: int, nested: tuple[str, ...]) -> pl.Da
     return pl.DataFrame({name: about[name] for name in about.columns} | raw)
 
 
-def _is_wanted(metric: Metric, nested: tuple[str, ...]) -> bool:
+def _is_wanted(metric: Metric, nested: tuple[str, ...], only: tuple[str, ...] | None) -> bool:
     place, name = metric
-    return not place.endswith("nested") or name.startswith(nested)
+    return (only is None or name in only) and (not place.endswith("nested") or name.startswith(nested))

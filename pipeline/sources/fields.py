@@ -54,14 +54,22 @@ def _numbers_under(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[st
             yield from _numbers_under(inner, (*path, key))
 
 
-def metric_places(of: Fields) -> dict[Key, int]:
-    """Name → place of each number that is a metric: the last field of a name counts, in the order of the first."""
+def metric_places(of: Fields, only: frozenset[str] | None = None) -> dict[Key, int]:
+    """Name → place of each number that is a metric: the last field of a name counts, in the order of the first.
+
+    Args:
+        of: The fields of an object.
+        only: The names wanted; None for all.
+    """
     keys, values = of
     final = {key: place for place, key in enumerate(keys)}
     return {
         key: place
         for key, place in final.items()
-        if type(values[place]) in rows.NUMBERS and key[:1] != names.INTERNAL and key not in names.NOT_METRICS
+        if type(values[place]) in rows.NUMBERS
+        and key[:1] != names.INTERNAL
+        and key not in names.NOT_METRICS
+        and (only is None or (key if isinstance(key, str) else "/".join(key)) in only)
     }
 
 

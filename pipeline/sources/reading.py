@@ -27,6 +27,7 @@ class Job(NamedTuple):
         nested: Paths of objects whose numbers are metrics as well.
         digests: Whether to keep a digest of each line, to tell identical rows of several files.
         prompts: Whether to keep a digest of each prompt, to number dumps that have no indices.
+        metrics: The metrics wanted, by the names they have where they stand; None for all.
         context: Whether to keep short texts, and what `fields` asks for.
         fields: Fields asked for, by their path from the row.
         inspect: Whether to count which fields the rows have, and of what types.
@@ -36,6 +37,7 @@ class Job(NamedTuple):
     nested: tuple[tuple[str, ...], ...] = ()
     digests: bool = False
     prompts: bool = False
+    metrics: tuple[str, ...] | None = None
     context: bool = False
     fields: tuple[Asked, ...] = ()
     inspect: bool = False

@@ -51,7 +51,7 @@ Kinds = tuple[Any, ...]
 def read_rollouts(job: Job) -> Chunk:
     """Reads rollouts: both indices, agent, server, mask, flags, shape and every metric of each line."""
     context = Context(ROOT, job.fields) if job.context else None
-    rollouts = Rollouts(nested=job.nested, prompts=job.prompts, context=context)
+    rollouts = Rollouts(nested=job.nested, prompts=job.prompts, metrics=job.metrics, context=context)
     if not job.inspect:
         return read(job, rollouts)
     census = Census(rollouts)
@@ -61,7 +61,7 @@ def read_rollouts(job: Job) -> Chunk:
 
 def request_rollouts(sources: Sequence[Source], options: ReadOptions) -> Request:
     """What it takes to read rollouts."""
-    template = Job((), nested=options.nested_paths, prompts=options.assign_indices)
+    template = Job((), nested=options.nested_paths, prompts=options.assign_indices, metrics=options.metrics)
     if options.context:
         template = template._replace(context=True, fields=options.asked(ROOT))
     return Request(read_rollouts, tuple(sources), template)
@@ -78,14 +78,20 @@ class Rollouts(Builder):
     labels = ("_agent", "_server")
 
     def __init__(
-        self, *, nested: tuple[tuple[str, ...], ...] = (), prompts: bool = False, context: Context | None = None
+        self,
+        *,
+        nested: tuple[tuple[str, ...], ...] = (),
+        prompts: bool = False,
+        metrics: tuple[str, ...] | None = None,
+        context: Context | None = None,
     ) -> None:
         super().__init__(context=context)
         self.prompts = prompts
         self.plans: dict[Kinds, _Plan] = {}
         self.usage_plans: dict[Kinds, _Plan] = {}
         self.usage_in: Callable[[Any], Any] = rows.Last(names.USAGE)
-        self.no_usage = _Plan(fields.NO_FIELDS)
+        self.only = None if metrics is None else frozenset(metrics)
+        self.no_usage = _Plan(fields.NO_FIELDS, self.only)
         self.shapes: dict[Shape, _Shape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
@@ -102,7 +108,7 @@ class Rollouts(Builder):
         kinds = (keys, *map(type, values))
         plan = self.plans.get(kinds)
         if plan is None:
-            plan = self.plans[kinds] = _Plan((keys, values))
+            plan = self.plans[kinds] = _Plan((keys, values), self.only)
         task, rollout, agent, server, response, mask, config, _ = plan.places
         name = None if agent < 0 else rows.agent_name(values[agent])
         served_by = None if server < 0 else rows.label_text(values[server])
@@ -166,7 +172,7 @@ class Rollouts(Builder):
         kinds = (keys, *map(type, values))
         plan = self.usage_plans.get(kinds)
         if plan is None:
-            plan = self.usage_plans[kinds] = _Plan((keys, values))
+            plan = self.usage_plans[kinds] = _Plan((keys, values), self.only)
         return flags, plan, values
 
     def _ending(self, response: object) -> int:
@@ -219,8 +225,8 @@ class _Plan:
 
     __slots__ = ("flags", "floating", "keys", "numbered", "places", "shapes", "take", "unnumbered")
 
-    def __init__(self, of: fields.Fields) -> None:
-        metrics = fields.metric_places(of)
+    def __init__(self, of: fields.Fields, only: frozenset[str] | None) -> None:
+        metrics = fields.metric_places(of, only)
         fields.check_names(metrics)
         self.keys = tuple(metrics)
         self.floating = [number for number, place in enumerate(metrics.values()) if type(of[1][place]) is float]

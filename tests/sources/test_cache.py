@@ -9,13 +9,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipeline.frames import scanning
 from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ReadOptions
 from pipeline.sources import cache
 from pipeline.sources.files import open_source
-from pipeline.sources.readings import Reading, Request
+from pipeline.sources.readings import Reading, Request, begin
 from pipeline.sources.rollouts import request_rollouts
 from tests.cli.processes import end_of, environment, start
 from tests.runs import finished, jsonl
@@ -30,13 +29,12 @@ def readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     monkeypatch.setenv("ROLLPROF_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(cache, "WORTHWHILE_BYTES", 0)
     read: list[Request] = []
-    begin = scanning.begin
 
     def counted(request: Request, *, workers: int) -> Reading:
         read.append(request)
         return begin(request, workers=workers)
 
-    monkeypatch.setattr(scanning, "begin", counted)
+    monkeypatch.setattr("pipeline.frames.scanning.begin", counted)
     return read
 
 
