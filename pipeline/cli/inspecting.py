@@ -33,18 +33,17 @@ def inspect_run(asked: RunAsked, console: Console) -> None:
     Raises:
         RollprofError: There are no rollouts, or they cannot be read at all.
     """
+    alone = asked.rollouts_only or asked.assign_indices
     files = find_run(
         asked.run or (),
         rollouts=asked.rollouts or (),
         inputs=asked.inputs or (),
-        inputs_wanted=not asked.rollouts_only,
+        inputs_wanted=not alone,
         inputs_needed=False,
     )
-    about = asked.options()
-    about["rollouts_only"] = asked.rollouts_only or asked.assign_indices
     for note in files.notes:
         console.say(note)
-    found = _inspected(files, ProfileOptions(**about), quiet=console.quiet)
+    found = _inspected(files, ProfileOptions(**asked.options() | {"rollouts_only": alone}), quiet=console.quiet)
     from pipeline.report.inspecting import inspection_object, inspection_text
 
     console.object(inspection_object(found))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from pipeline import names
 from pipeline.alignment import align
 from pipeline.errors import SourceError
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
@@ -87,6 +88,8 @@ def inspected(
     try:
         planned = collect(scan_inputs(files.inputs, options, progress=progress, begun=inputs.reading))
     except SourceError as error:
+        if error.where not in {names.shown(source.path) for source in files.inputs}:
+            raise  # readings share their workers, so the error may be that of another file
         unreadable["inputs"] = error.message
         planned = collect(scan_inputs(()))
     finished = collect(scan_rollouts(files.rollouts, options, progress=progress, begun=rollouts.reading))
