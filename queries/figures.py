@@ -35,16 +35,23 @@ def number(name: str) -> pl.Expr:
 def per_group(rows: pl.LazyFrame, group: Sequence[str], **figures: pl.Expr) -> pl.LazyFrame:
     """Figures of each group, sorted by group with nulls last; without a group one row, or none where rows has none.
 
-    Polars adds up parts of a group in threads unless the rows are sorted by group: last digits would depend on cores.
-
     Raises:
         UsageError: A column that rows are grouped by is called like a figure.
     """
     need_apart(group, figures)
     if not group:
         return per_group(rows.with_columns(pl.lit(0, pl.Int8).alias("_all")), ["_all"], **figures).drop("_all")
+    return together(rows, group).group_by(map(column, group), maintain_order=True).agg(**figures)
+
+
+def together(rows: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
+    """Rows sorted by group, else in their order, in one chunk.
+
+    Polars adds up parts of a group apart where rows are not sorted or are in several chunks: the last digits of
+    figures would depend on the number of threads.
+    """
     keys = [column(name) for name in group]
-    return rows.sort(keys, nulls_last=True, maintain_order=True).group_by(keys, maintain_order=True).agg(**figures)
+    return rows.sort(keys, nulls_last=True, maintain_order=True).map_batches(pl.DataFrame.rechunk)
 
 
 def mean_tokens(rollouts: pl.LazyFrame) -> dict[str, pl.Expr]:

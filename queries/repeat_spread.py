@@ -8,7 +8,7 @@ from pipeline import names
 from pipeline.profile.expressions import column, spread_statistics
 from pipeline.run import Run
 from queries.columns import measured
-from queries.figures import number, per_group
+from queries.figures import number, per_group, together
 
 LABELS = ("mean", "std", "se", "min", "max")
 
@@ -38,7 +38,7 @@ def repeat_spread(run: Run, *, metric: str = names.REWARD) -> pl.LazyFrame:
         rollouts=pl.len(),
     )
     means = per_group(rows, ["_agent", names.ROLLOUT], value=number(metric).mean())
-    spread = spread_statistics(means, ["_agent"], [("value", "{}")], LABELS)
+    spread = spread_statistics(together(means, ["_agent"]), ["_agent"], [("value", "{}")], LABELS)
     alone = pl.col("repeats") == 1
     return counts.join(spread, on="_agent", nulls_equal=True, maintain_order="left").with_columns(
         pl.when(~alone).then(name).alias(name) for name in ("std", "se")

@@ -11,7 +11,7 @@ from pipeline.errors import UsageError
 from pipeline.profile.expressions import column, spread_statistics
 from pipeline.run import Run
 from queries.columns import by_columns, scored
-from queries.figures import need_apart, number, per_group
+from queries.figures import need_apart, number, per_group, together
 
 MOST_BINS = 10_000
 SMALL = 2.0**-16
@@ -59,9 +59,7 @@ def reward_by_tokens(
     cells = [*keys, "bin"]
     value, tasks = pl.col("value"), pl.col(names.TASK).n_unique()
     figures = per_group(rows, cells, low=value.min(), high=value.max(), rollouts=pl.len(), tasks=tasks)
-    interval = spread_statistics(
-        rows.sort(cells, maintain_order=True), cells, [("reward", "{}")], tuple(INTERVAL)
-    ).rename(INTERVAL)
+    interval = spread_statistics(together(rows, cells), cells, [("reward", "{}")], tuple(INTERVAL)).rename(INTERVAL)
     joined = figures.join(interval, on=cells, nulls_equal=True, maintain_order="left")
     return joined.select(*(pl.col(key).alias(name) for key, name in keys.items()), *FIGURES)
 

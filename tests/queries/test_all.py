@@ -79,12 +79,10 @@ def test_the_order_of_lines_changes_nothing(name: str, parameters: dict[str, Any
 
 
 @form
-def test_masked_rollouts_have_no_vote(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
+def test_masked_and_unscored_rollouts_have_no_vote(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     rollouts = [row for row in some_rollouts(1) if not row["mask_sample"]]
     masked = [rollout(task, 90, 1.0, 10**6, mask_sample=True) for task in range(8)]
     unscored = [] if name in {"agents", "metric_table", "coverage"} else [rollout(task, 91, None, 5) for task in (0, 2)]
-    if parameters.get("metrics") or name in {"coverage", "repeat_spread"}:
-        unscored = []
     expected = answer(opened(tmp_path, rollouts), name, **parameters)
     found = answer(opened(tmp_path, [*rollouts, *masked, *unscored]), name, **parameters)
     counted = {"coverage": ["tasks", "expected", "finished", "masked", "no_verdict"], "cost": ["left_out_tokens"]}
