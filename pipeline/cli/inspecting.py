@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipeline.cli.asked import RunAsked
 from pipeline.cli.console import Console, print_bytes
 from pipeline.cli.progress import progress_bar
+from pipeline.cli.reading import importing, started
 from pipeline.frames.tally import Tally, Watched
 from pipeline.options import ProfileOptions
 from pipeline.sources import cache
 from pipeline.sources.inputs import request_inputs
-from pipeline.sources.readings import Request, begin, pays_off, useful_workers
+from pipeline.sources.readings import Request, begin
 from pipeline.sources.rollouts import request_rollouts
 from pipeline.sources.runs import find_run
-from pipeline.sources.workers import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +61,7 @@ class _Role:
 
 
 def _inspected(files: RunFiles, options: ProfileOptions, *, quiet: bool) -> Inspection:
-    of_lines = tuple(source for source in files.rollouts if not source.is_export)
+    of_lines = tuple(source for source in files.rollouts if source.is_dump)
     inputs = _role(request_inputs(files.inputs, options), options)
     rollouts = _role(request_rollouts(of_lines, options), options)
     total = sum(source.size for source in (*files.rollouts, *files.inputs))
@@ -92,14 +91,9 @@ def _reading(roles: Sequence[_Role], workers: int) -> Iterator[list[Watched]]:
     """Begins to read what is not known; workers start at once where they pay off, and Polars is imported meanwhile."""
     wanted = [role for role in roles if not role.known]
     sources = [source for role in wanted for source in role.request.sources]
-    with ExitStack() as stack:
-        pool = None
-        # a damaged stream is told of its own role, so the roles of streams share no workers
-        if pays_off(sources, workers) and all(source.seekable for source in sources):
-            pool = stack.enter_context(Pool(useful_workers(sources, workers)))
+    # a damaged stream is told of its own role, so the roles of streams share no workers
+    together = sources if all(source.seekable for source in sources) else ()
+    with started(together, workers) as pool:
         begun = {id(role): begin(role.request, workers=workers, pool=pool) for role in wanted}
-        if pool is not None:
-            ahead = threading.Thread(target=__import__, args=("polars",))
-            ahead.start()
-            stack.callback(ahead.join)
-        yield [Watched(role.tally, None if role.known else role.tally.watch(begun[id(role)])) for role in roles]
+        with importing("polars", wanted=pool is not None):
+            yield [Watched(role.tally, None if role.known else role.tally.watch(begun[id(role)])) for role in roles]

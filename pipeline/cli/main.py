@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from pipeline.cli.console import Console, flush_result, prepare_streams
+from pipeline.cli.export import export
 from pipeline.cli.inspect import inspect
 from pipeline.cli.peer import translated
 from pipeline.cli.profile import profile
@@ -30,8 +31,9 @@ app = typer.Typer(
 )
 app.command("profile")(profile)
 app.command("query")(query)
-app.command("show", context_settings={"ignore_unknown_options": True})(show)
 app.command("inspect")(inspect)
+app.command("show", context_settings={"ignore_unknown_options": True})(show)
+app.command("export")(export)
 
 peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
 peer.command("profile")(profile)
@@ -79,14 +81,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _run(given: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
-        with command.make_context("rollprof", translated(given)) as context:
-            command.invoke(context)
+        with command.make_context("rollprof", translated(given)) as started:
+            command.invoke(started)
     except typer.Exit as done:
         return done.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
     except TyperException as error:
-        raise UsageError(_message(error), hint="See rollprof profile --help.") from None
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "rollprof"
+        raise UsageError(_message(error), hint=f"See {path} --help.") from None
     return int(Exit.DONE)
 
 

@@ -12,6 +12,9 @@ OPTIONS = {
     "materialized_inputs_jsonl_fpath": "--inputs",
     "allow_partial_rollouts": "--partial",
 }
+TAKE_A_VALUE = frozenset(
+    ("-o", "--output", "--output-dir", "-r", "--rollouts", "-i", "--inputs", "--nested", "-j", "--jobs")
+)
 TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
 
 
@@ -21,11 +24,13 @@ def translated(arguments: Sequence[str]) -> list[str]:
     Raises:
         UsageError: A key of the peer that has no equal here, or one without its plus sign.
     """
+    if "profile" not in arguments[:2]:
+        return list(arguments)
     ours: list[str] = []
     for position, argument in enumerate(arguments):
         key, equals, value = argument.lstrip("+").partition("=")
         plain = not argument.startswith("+")
-        takes_value = position > 0 and arguments[position - 1] in {"-o", "--output", "--rollouts", "--inputs"}
+        takes_value = position > 0 and arguments[position - 1] in TAKE_A_VALUE
         if not equals or takes_value or os.path.lexists(argument) or (plain and key not in OPTIONS):
             ours.append(argument)
         elif plain:

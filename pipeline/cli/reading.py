@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pipeline.cli.progress import progress_bar
@@ -16,6 +16,7 @@ from pipeline.sources.workers import Pool
 
 if TYPE_CHECKING:
     from pipeline.options import ProfileOptions
+    from pipeline.sources.files import Source
     from pipeline.sources.runs import RunFiles
 
 
@@ -34,18 +35,37 @@ def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str
     wanted = [request for request in (inputs, rollouts) if not _is_cached(request, options)]
     sources = [source for request in wanted for source in request.sources]
     workers = options.jobs or 1
-    with ExitStack() as stack:
+    with started(sources, workers) as pool:
         begun: dict[int, Reading] = {}
-        if pays_off(sources, workers):
-            pool = stack.enter_context(Pool(useful_workers(sources, workers)))
-            # inputs first, for the join asks for them first
+        if pool is not None:  # inputs first, for the join asks for them first
             begun = {id(request): begin(request, workers=workers, pool=pool) for request in wanted}
-            ahead = threading.Thread(target=__import__, args=(heavy,))
-            ahead.start()
-            stack.callback(ahead.join)
         total = sum(source.size for source in (*files.rollouts, *files.inputs))
-        advance = stack.enter_context(progress_bar(total, wanted=not quiet))
-        yield Begun(begun.get(id(rollouts)), begun.get(id(inputs)), advance)
+        with importing(heavy, wanted=pool is not None), progress_bar(total, wanted=not quiet) as advance:
+            yield Begun(begun.get(id(rollouts)), begun.get(id(inputs)), advance)
+
+
+@contextmanager
+def started(sources: Sequence[Source], workers: int) -> Iterator[Pool | None]:
+    """Worker processes, where they pay off for these sources."""
+    if not pays_off(sources, workers):
+        yield None
+        return
+    with Pool(useful_workers(sources, workers)) as pool:
+        yield pool
+
+
+@contextmanager
+def importing(module: str, *, wanted: bool) -> Iterator[None]:
+    """Imports a module beside the block, where workers are busy meanwhile."""
+    if not wanted:
+        yield
+        return
+    ahead = threading.Thread(target=__import__, args=(module,))
+    ahead.start()
+    try:
+        yield
+    finally:
+        ahead.join()
 
 
 def _is_cached(request: Request, options: ProfileOptions) -> bool:

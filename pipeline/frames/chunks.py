@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import polars as pl
 
 from pipeline import names
@@ -33,6 +32,8 @@ class Gathered:
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
+        import numpy as np
+
         self._sources = sources
         self._frames: list[pl.DataFrame] = []
         self._bad: list[BadLine] = []
@@ -42,6 +43,8 @@ class Gathered:
 
     def add(self, chunk: Chunk, segment_sources: Iterable[int]) -> None:
         """Takes the next chunk; `segment_sources` are the sources of its segments."""
+        import numpy as np
+
         cells = np.frombuffer(chunk.cells, dtype=np.int64).reshape(-1, len(chunk.columns))
         data = {name: pl.Series(np.ascontiguousarray(cells[:, place])) for place, name in enumerate(chunk.columns)}
         data["_line"] = data["_line"] + pl.Series(self._lines_before[data["_source"].to_numpy()])
@@ -104,6 +107,8 @@ def _field(values: list[Scalar]) -> pl.Series:
 
 
 def _series(column: Column) -> pl.Series:
+    import numpy as np
+
     values = pl.Series(np.frombuffer(column.values, dtype=np.int64 if column.typecode == "q" else np.float64))
     if column.valid is None:
         return values

@@ -37,4 +37,5 @@ def profile_repeats(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 def _figures(measured: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
     values = [(metric, "{}/" + metric) for metric in metrics_of(schema)]
-    return spread_statistics(measured, REPEAT, values, names.AT_REPEAT)
+    in_order = measured.sort(*REPEAT, names.TASK)  # else some digits depend on the number of threads
+    return spread_statistics(in_order, REPEAT, values, names.AT_REPEAT)

@@ -250,7 +250,7 @@ def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
 
 def _no_rollouts(found: _Found, named: list[str]) -> Exception:
     if not named:
-        return UsageError("no rollouts named", hint="Name a rollouts file or a run folder: rollprof profile RUN")
+        return UsageError("no rollouts named", hint="Name a rollouts file or a run folder.")
     others = [*found.inputs, *found.failures, *found.passed_over]
     what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
     return SourceError(
