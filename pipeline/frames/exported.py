@@ -56,13 +56,12 @@ def _rows(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
     return _as_read(pl.DataFrame(as_in_the_dump), number, options)
 
 
-def _columns(source: Source, options: ReadOptions) -> list[str]:
-    """The columns to read: of the metrics only those that are wanted."""
-    there = list(pl.read_parquet_schema(source.path))
+def _columns(source: Source, options: ReadOptions) -> list[int]:
+    """The columns to read by their place, for names can look like patterns: of the metrics only those wanted."""
     only = options.metrics
     return [
-        name
-        for name in there
+        place
+        for place, name in enumerate(pl.read_parquet_schema(source.path))
         if only is None
         or name in only
         or (name.startswith(names.INTERNAL) and not (name.startswith(RAW) and metric_of(name)[1] not in only))
