@@ -28,8 +28,8 @@ from pipeline.sources.runs import RunFiles, find_run
 
 ABOUT = (*names.KEY, "_agent", "_masked", "_measured", "_truncated", *names.FINDINGS, *names.PLACE)
 BOOKKEEPING = frozenset(
-    ("_finished", "_agent_order", "_row_agent", "_group", "_server", "_own_agent", "_own_server")
-) | frozenset(("_flags", "_unfinite", "_shape", *(f"_input{column}" for column in names.PLACE)))
+    ("_finished", "_agent_order", "_row_agent", "_group", "_server", "_own_agent", "_own_server", "_problem", "_torn")
+) | frozenset(("_flags", "_unfinite", "_shape", "_file", *(f"_input{column}" for column in names.PLACE)))
 
 
 class Run:
@@ -47,15 +47,15 @@ class Run:
         given = begun or Begun()
         self.files = files
         self.options = options
-        scanned = scan_rollouts(files.rollouts, options, progress=given.progress, begun=given.rollouts)
+        self._scanned = scan_rollouts(files.rollouts, options, progress=given.progress, begun=given.rollouts)
         if files.inputs:
             self.inputs = scan_inputs(files.inputs, options, progress=given.progress, begun=given.inputs)
         elif files.rollouts and all(source.is_profile for source in files.rollouts):
             self.inputs = lazy_frame(lambda: planned_rows(files.rollouts))
         else:
-            self.inputs = inputs_of_rollouts(scanned, keep="last" if options.on_duplicate == "last" else "first")
+            self.inputs = inputs_of_rollouts(self._scanned, keep="last" if options.on_duplicate == "last" else "first")
         self.failures = scan_failures(files.failures, jobs=options.jobs)
-        self.aligned: Aligned = align(self.inputs, scanned, options)
+        self.aligned: Aligned = align(self.inputs, self._scanned, options)
 
     def load(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         """Reads the files now: the aligned frame, the problems and the failed attempts, which are then kept.
@@ -80,6 +80,15 @@ class Run:
         """
         finished = self.aligned.frame.filter(pl.col("_finished"))
         return self._judged(finished).pipe_with_schema(_for_people)
+
+    @cached_property
+    def as_read(self) -> pl.LazyFrame:
+        """Rollouts by key as their lines say, planned or not, those that share a key too: quick, for nothing is joined.
+
+        Columns: as `rollouts` has them but those of inputs; `_agent` is what the line says, and nothing is `_measured`.
+        """
+        whole = self._scanned.filter(pl.col("_problem").is_null()).sort(*names.KEY, "_file", "_line")
+        return self._judged(whole).pipe_with_schema(_for_people)
 
     @cached_property
     def tasks(self) -> pl.LazyFrame:

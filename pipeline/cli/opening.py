@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pipeline.cli.reading import reading
@@ -24,18 +26,19 @@ def limit_threads(workers: int) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) -> Run:
-    """Reads a run with its context; planned rollouts may be missing, and so may the inputs file.
+@contextmanager
+def begun(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) -> Iterator[Run]:
+    """A run with its context that is begun to be read; its inputs file may be missing.
 
     Raises:
-        RollprofError: A file cannot be read, or its lines or keys break the contract.
+        RollprofError: A file is missing, or the options do not fit together.
     """
     limit_threads(asked.workers)
     files = find_run(
         asked.run or (),
         rollouts=asked.rollouts or (),
         inputs=asked.inputs or (),
-        inputs_wanted=not asked.rollouts_only,
+        inputs_wanted=not (asked.rollouts_only or asked.assign_indices),
         inputs_needed=False,
         profiles=True,
     )
@@ -48,16 +51,26 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
     options = ProfileOptions(**about, partial=True, context=True, fields=more)
     for note in files.notes:
         console.say(note)
-    with reading(files, options, quiet=console.quiet) as begun:
-        from pipeline.report.faults import refusal
-        from pipeline.report.notices import notices
+    with reading(files, options, quiet=console.quiet) as readings:
         from pipeline.run import Run
 
-        run = Run(files, options, begun=begun)
+        yield Run(files, options, begun=readings)
+
+
+def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) -> Run:
+    """Reads a run with its context; planned rollouts may be missing, and so may the inputs file.
+
+    Raises:
+        RollprofError: A file cannot be read, or its lines or keys break the contract.
+    """
+    with begun(asked, console, fields) as run:
         frame, problems, failures = run.load()
-    if error := refusal(problems, options):
+    from pipeline.report.faults import refusal
+    from pipeline.report.notices import notices
+
+    if error := refusal(problems, run.options):
         raise error
-    asked_for = options.model_copy(update={"nested": tuple(asked.nested or ())})
+    asked_for = run.options.model_copy(update={"nested": tuple(asked.nested or ())})
     for notice in notices(frame, problems, failures, asked_for):
         if notice.code in OF_FIGURES:
             continue

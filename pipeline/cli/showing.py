@@ -14,7 +14,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.cli.console import print_bytes
-from pipeline.cli.opening import opened
+from pipeline.cli.opening import begun, opened
 from pipeline.cli.picking import OUTPUT_TOKENS, Key, Listed, best_and_worst, chosen, of_key, split_key
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import SourceError, UsageError
@@ -66,19 +66,32 @@ def answer(
     key = key if contrast is None else Key(contrast)
     one = key is not None and key.rollout is not None
     _check(table, view, listed, one=one, in_words=one or contrast is not None)
-    run = opened(replace(asked, run=words), console)
-    frame = collect(run.rollouts)
-    found = frame if key is None else of_key(frame, key)
+    asked = replace(asked, run=words)
     try:
+        if key is not None and one:
+            run, found = _located(asked, key, console)
+            _print(_shown(run, found, view, as_object=form_of(table) != "table"), table)
+            return
+        run = opened(asked, console)
+        frame = collect(run.rollouts)
+        found = frame if key is None else of_key(frame, key)
         if contrast is not None:
             _contrast(run, found, table, console, threshold=threshold, full=view.full)
-        elif one:
-            _print(_shown(run, found, view, as_object=form_of(table) != "table"), table)
         else:
             _list(run, chosen(found, listed), table, console)
     except RecursionError:
         hint = "--raw prints its line as it stands."
         raise SourceError("a rollout is nested deeper than can be shown", hint=hint) from None
+
+
+def _located(asked: RunAsked, key: Key, console: Console) -> tuple[Run, pl.DataFrame]:
+    """One rollout, whatever else may be wrong with the run; inputs have no say in it."""
+    with begun(replace(asked, rollouts_only=True), console) as run:
+        found = of_key(collect(run.as_read), key)
+    if len(found) > 1:
+        places = ", ".join(f"{source}:{line}" for source, line in found.select("_source", "_line").head(3).iter_rows())
+        console.warn(f"{len(found):,} rollouts share this key ({places}); the first is shown")
+    return run, found.head(1)
 
 
 def _check(table: TableAsked, view: View, listed: Listed, *, one: bool, in_words: bool) -> None:

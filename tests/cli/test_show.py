@@ -73,7 +73,7 @@ def keys_of(listing: str) -> list[str]:
 
 def test_a_rollout_in_full(folder: Path) -> None:
     assert show(folder, "0:1") == (
-        "rollout 0:1 · a · reward 1 · run.jsonl:2\n"
+        "rollout 0:1 · reward 1 · run.jsonl:2\n"
         "\n── request · instructions\n  be kind\n"
         "\n── request · user\n  task 0\n"
         "\n── response · reasoning\n  let me see\n"
@@ -218,7 +218,7 @@ def test_a_list_as_json(folder: Path) -> None:
 def test_a_list_of_rollouts_without_rewards(tmp_path: Path) -> None:
     write_run(tmp_path, plan=[planned()], done=[{"_ng_task_index": 0, "_ng_rollout_index": 0}])
     assert keys_of(show(tmp_path)) == ["0:0"]
-    assert show(tmp_path, "0:0") == "rollout 0:0 · a · run.jsonl:1\n"
+    assert show(tmp_path, "0:0") == "rollout 0:0 · run.jsonl:1\n"
     done = run_command(["show", "run.jsonl", "--contrast", "0"], tmp_path)
     assert (done.exit_code, done.stdout) == (0, "")
 
@@ -366,3 +366,12 @@ def test_a_kept_run_is_read_again_when_it_is_edited(folder: Path) -> None:
     assert show(folder, "0:1") == first
     path.write_bytes(jsonl([row | {"padding": padding, "note": "edited"} for row in DONE]))
     assert '  note: "edited"\n' in show(folder, "0:1")
+
+
+def test_a_rollout_of_a_run_that_breaks_the_contract(tmp_path: Path) -> None:
+    rows = [finished(0, 0, reward=1), finished(0, 0, reward=0), finished(7, 1)]
+    (tmp_path / "r.jsonl").write_bytes(jsonl(rows) + b"{broken\n")
+    done = run_command(["show", "r.jsonl", "0:0", "--field", "reward"], tmp_path)
+    assert (done.exit_code, done.stdout) == (0, "1\n")
+    assert "2 rollouts share this key (r.jsonl:1, r.jsonl:2)" in done.stderr
+    assert run_command(["show", "r.jsonl"], tmp_path).exit_code == 3
