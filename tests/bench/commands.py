@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from tests.bench.dumps import Dump
 
-PROFILE = "{python} -m rollprof profile --rollouts {rollouts} --inputs {inputs} -o {output} --quiet --no-cache --jobs {jobs}"
+PROFILE = (
+    "{python} -m rollprof profile --rollouts {rollouts} --inputs {inputs} -o {output} --quiet --no-cache --jobs {jobs}"
+)
 # It prints the seconds of the scan itself, without those of starting Python and importing.
 SCAN = """
 import sys, time

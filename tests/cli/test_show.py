@@ -14,7 +14,7 @@ from tests.cli.run_files import assert_refused, write_run
 from tests.cli.terminal import on_terminal
 from tests.command import Finished, run_command
 from tests.packing import PACKS
-from tests.runs import Row, jsonl, planned
+from tests.runs import Row, finished, jsonl, planned
 
 STEERING = "\x1b[31mred\x9b2J"
 CALL = {"type": "function_call", "name": "sum", "call_id": "c1", "arguments": '{"a": 1}', "prompt_token_ids": [5] * 99}
