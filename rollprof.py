@@ -46,6 +46,9 @@ def main() -> None:
     from pipeline.cli.signals import ended_by_signals
 
     with ended_by_signals():
+        from pipeline.cli.early import start_early
+
+        start_early(sys.argv[1:])
         from pipeline.cli.main import main as run
 
         run()

@@ -19,6 +19,7 @@ from pipeline.cli.query import query
 from pipeline.cli.show import show
 from pipeline.errors import Exit, RollprofError, UsageError
 from pipeline.leftovers import what_is_so
+from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -75,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         console.warn("\n" + traceback.format_exc())
         console.refuse(_bug(error))
         code = int(Exit.BUG)
+    end_spares()
     sys.exit(code)
 
 

@@ -12,7 +12,7 @@ from pipeline.sources import cache
 from pipeline.sources.inputs import request_inputs
 from pipeline.sources.readings import Begun, Reading, Request, begin, pays_off, useful_workers
 from pipeline.sources.rollouts import request_rollouts
-from pipeline.sources.workers import Pool
+from pipeline.sources.workers import Pool, end_spares
 
 if TYPE_CHECKING:
     from pipeline.options import ProfileOptions
@@ -48,9 +48,11 @@ def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str
 def started(sources: Sequence[Source], workers: int) -> Iterator[Pool | None]:
     """Worker processes, where they pay off for these sources."""
     if not pays_off(sources, workers):
+        end_spares()
         yield None
         return
     with Pool(useful_workers(sources, workers)) as pool:
+        end_spares()
         yield pool
 
 

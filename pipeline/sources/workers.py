@@ -80,7 +80,7 @@ class Pool:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._key = remember(self._kill)
         for _ in range(workers):
-            self._processes.append(self._start())
+            self._processes.append(_spares.pop() if _spares else _start())
         self._threads = [
             threading.Thread(target=self._attend, args=(process,), daemon=True) for process in self._processes
         ]
@@ -125,13 +125,6 @@ class Pool:
                 self._early[number] = result
             yield self._early.pop(wanted)
 
-    @staticmethod
-    def _start() -> subprocess.Popen[bytes]:
-        """A worker in a group of its own: Ctrl-C is for this process, which ends its workers."""
-        return subprocess.Popen(
-            [sys.executable, "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
-        )
-
     def _attend(self, process: subprocess.Popen[bytes]) -> None:
         """Feeds one worker as long as there is something to do; says what ended it if it ends before."""
         number = -1
@@ -150,6 +143,31 @@ class Pool:
             for pipe in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):
                     pipe.close() if pipe else None
+
+
+_spares: list[subprocess.Popen[bytes]] = []
+"""Workers that run before anybody has work for them."""
+
+
+def start_spares(number: int) -> None:
+    """Starts workers that the next pool takes; those that none has taken end with this process, or by `end_spares`."""
+    _spares.extend(_start() for _ in range(number))
+    remember(end_spares)
+
+
+def end_spares() -> None:
+    """Ends the workers that no pool has taken."""
+    while _spares:
+        process = _spares.pop()
+        process.kill()
+        process.communicate()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """A worker in a group of its own: Ctrl-C is for this process, which ends its workers."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+    )
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
