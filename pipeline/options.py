@@ -48,6 +48,11 @@ class ReadOptions(BaseModel):
     fields: tuple[str, ...] = ()
     cache: bool = False
 
+    @field_validator("nested", "fields", mode="before")
+    @classmethod
+    def _one_or_several(cls, given: object) -> object:
+        return (given,) if isinstance(given, str) else given
+
     @field_validator("nested")
     @classmethod
     def _paths(cls, nested: tuple[str, ...]) -> tuple[str, ...]:
@@ -66,11 +71,11 @@ class ReadOptions(BaseModel):
         columns = []
         for field in fields:
             name, equals, path = field.partition("=")
-            if not (name and equals and path.startswith(ROOTS) and all(path.split("."))):
-                raise UsageError(
-                    f"--field {field!r} is not NAME=PATH",
-                    hint="Write it like difficulty=input.meta.difficulty or model=row.response.model.",
-                )
+            hint = "Write it like difficulty=input.meta.difficulty or model=row.response.model."
+            if not (name and equals and path):
+                raise UsageError(f"--field {field!r} is not NAME=PATH", hint=hint)
+            if not (path.startswith(ROOTS) and all(path.split("."))):
+                raise UsageError(f"--field {field!r}: the path starts neither with input. nor with row.", hint=hint)
             columns.append(names.internal(name))
             if columns[-1] in names.ROLLOUT_COLUMNS or columns[-1] in columns[:-1]:
                 raise UsageError(f"--field {field!r}: the name {name} is taken", hint="Choose another name.")

@@ -57,6 +57,10 @@ class Run:
         self.failures = scan_failures(files.failures, jobs=options.jobs)
         self.aligned: Aligned = align(self.inputs, self._scanned, options)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(source.shown for source in self.files.rollouts[:3])
+        return f"Run({shown}{', …' if len(self.files.rollouts) > 3 else ''})"  # noqa: PLR2004 - a few
+
     def load(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         """Reads the files now: the aligned frame, the problems and the failed attempts, which are then kept.
 
@@ -141,8 +145,7 @@ def open_run(
     Raises:
         SourceError: A file is missing or unreadable.
     """
-    named = [run] if isinstance(run, (str, Path)) else list(run)
-    files = find_run(named, inputs=inputs, inputs_needed=False, profiles=True)
+    files = find_run(run, inputs=inputs, inputs_needed=False, profiles=True)
     return Run(files, options or ProfileOptions(partial=True, context=True, cache=True, nested=DETAILS))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 import polars as pl
@@ -60,7 +61,9 @@ def need(rows: pl.LazyFrame, *columns: str) -> None:
     there = rows.collect_schema().names()
     for name in columns:
         if name not in there:
-            raise UsageError(f"there is no column {name!r}", hint=f"There are {_listed(there)}.")
+            close = difflib.get_close_matches(name, there, 3, 0.5)
+            guess = f"Did you mean {' or '.join(close)}? " if close else ""
+            raise UsageError(f"there is no column {name!r}", hint=f"{guess}There are {_listed(there)}.")
 
 
 def by_columns(rows: pl.LazyFrame, by: Sequence[str]) -> list[str]:

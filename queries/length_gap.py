@@ -11,7 +11,7 @@ from queries.figures import GROUP, number, per_group
 
 
 def length_gap(run: Run, *, threshold: float = 1.0, field: str = "output_tokens") -> pl.LazyFrame:
-    """How much longer passing rollouts of a task are than failing ones, where it has both; widest gap first.
+    """How much longer passing rollouts of a task are than failing ones, where it has both; largest first.
 
     Over the scored rollouts that have the field, within each task and agent.
 

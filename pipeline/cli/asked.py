@@ -79,7 +79,10 @@ class TableAsked:
 
     format: Annotated[Format, typer.Option("--format", "-f", help="How the table is written.")] = Format.table
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
-    output: Annotated[str, typer.Option("--output", "-o", help="File for the table; - is standard output.")] = "-"
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="File for the table, its suffix says the format; - is standard output."),
+    ] = "-"
     limit: Annotated[
         int | None, typer.Option(min=0, help="Rows at most, 0 for all; else all, but 100 in a table for people.")
     ] = None

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from pipeline import names
-from pipeline.cli.opening import opened
+from pipeline.cli.opening import check_kept, opened
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.output.export import Exported, facts_of, for_people, rollout_table
@@ -45,13 +45,15 @@ def export_run(wanted: Wanted, asked: RunAsked, fields: FieldsAsked, console: Co
     """
     path = _path(wanted)
     run = opened(asked, console, fields)
+    check_kept(path, run.files)
     if wanted.rows:
-        written = _copy_rows(run, wanted, path)
+        written = _copy_rows(run, wanted, path, console)
     elif wanted.tasks:
         written = _export_tasks(run, path)
     else:
         written = _export_rollouts(run, wanted, path, console)
-    console.result(f"{written:,} {'tasks' if wanted.tasks else 'rollouts'} in {names.shown(path)}")
+    what = "task" if wanted.tasks else "rollout"
+    console.result(f"{written:,} {what}{'' if written == 1 else 's'} in {names.shown(path)}")
     console.object({"rows": written, "outputs": [names.shown(path)]})
 
 
@@ -59,7 +61,8 @@ def _path(wanted: Wanted) -> Path:
     suffixes = (".jsonl",) if wanted.rows else SUFFIXES
     if wanted.output is None or not wanted.output.name.endswith(suffixes):
         kinds = " or ".join(f"-o FILE{suffix}" for suffix in suffixes)
-        raise UsageError("the kind of an export is told by the name of its file", hint=f"Give {kinds}.")
+        lines = "" if wanted.rows else "\nThe original lines are copied with --rows -o FILE.jsonl."
+        raise UsageError("the kind of an export is told by the name of its file", hint=f"Give {kinds}.{lines}")
     if wanted.tasks and (wanted.rows or wanted.where or wanted.integers):
         raise UsageError("--tasks goes with neither --rows, --where nor --integers", hint="Leave one of them out.")
     if wanted.rows and wanted.integers:
@@ -90,9 +93,12 @@ def _export_tasks(run: Run, path: Path) -> int:
     return len(tasks)
 
 
-def _copy_rows(run: Run, wanted: Wanted, path: Path) -> int:
-    """Copies the lines of rollouts in the order in which they stand in their files."""
-    chosen = collect(_where(run.rollouts, run, wanted.where).select(*names.PLACE, *names.KEY))
+def _copy_rows(run: Run, wanted: Wanted, path: Path, console: Console) -> int:
+    """Copies the lines of rollouts in the order of their files; masked ones only if they are asked for."""
+    found = collect(_where(run.rollouts, run, wanted.where).select(*names.PLACE, *names.KEY, "_measured"))
+    chosen = found.filter("_measured")
+    if masked := len(found) - len(chosen):
+        console.say(f"{masked:,} masked left out (--masked include copies them too)")
     of_sources = chosen.sort("_source", "_offset").partition_by("_source", as_dict=True, maintain_order=True)
     known = {source.shown: source for source in run.files.rollouts}
 

@@ -7,14 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pipeline import names
 from pipeline.cli.reading import reading
+from pipeline.errors import UsageError
 from pipeline.sources.runs import find_run
 from pipeline.sources.workers import usable_cores
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
     from pipeline.cli.asked import FieldsAsked, RunAsked
     from pipeline.cli.console import Console
+    from pipeline.options import ProfileOptions
     from pipeline.run import Run
+    from pipeline.sources.runs import RunFiles
 
 OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
 """Warnings that are about a profile's figures, not about what was read."""
@@ -24,6 +32,18 @@ def limit_threads(workers: int) -> None:
     """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
     os.environ.setdefault("POLARS_MAX_THREADS", str(min(workers, usable_cores())))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def check_kept(path: Path, files: RunFiles) -> None:
+    """Refuses an output that would take the place of what it is made from.
+
+    Raises:
+        UsageError: The output is a file of the run.
+    """
+    read = (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)
+    if os.path.realpath(path) in {os.path.realpath(source.path) for source in read}:
+        where = names.shown(path)
+        raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
 
 
 @contextmanager
@@ -70,6 +90,8 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
 
     if error := refusal(problems, run.options):
         raise error
+    for column in _nowhere(frame, run.options):
+        console.warn(f"--field {column.removeprefix(names.INTERNAL)}: no row has anything there")
     asked_for = run.options.model_copy(update={"nested": tuple(asked.nested or ())})
     for notice in notices(frame, problems, failures, asked_for):
         if notice.code in OF_FIGURES:
@@ -77,3 +99,10 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
         first = f" (first: {notice.places[0]})" if notice.places else ""
         console.warn(f"{notice.message}{first}")
     return run
+
+
+def _nowhere(frame: pl.DataFrame, options: ProfileOptions) -> Iterator[str]:
+    """The fields asked for that are in no row."""
+    for column, _ in (*options.asked("_input."), *options.asked("_row.")):
+        if len(frame) and (column not in frame.columns or not frame[column].count()):
+            yield column

@@ -34,15 +34,17 @@ class Listed(NamedTuple):
 
 
 def split_key(words: list[str]) -> tuple[list[str], Key | None]:
-    """The words of the run and the key, which is the last word if it looks like one and is no file.
+    """The words of the run and the key, which is the last word that looks like one and is no file.
 
     Raises:
         UsageError: A word is an option that there is not.
     """
     key = None
-    if words and (found := KEY.fullmatch(words[-1])) and not os.path.lexists(words[-1]):
-        key = Key(int(found[1]), None if found[2] is None else int(found[2]))
-        words = words[:-1]
+    for place in range(len(words) - 1, -1, -1):
+        if (found := KEY.fullmatch(words[place])) and not os.path.lexists(words[place]):
+            key = Key(int(found[1]), None if found[2] is None else int(found[2]))
+            words = [*words[:place], *words[place + 1 :]]
+            break
     for word in words:
         if word.startswith("-") and word != "-" and not os.path.lexists(word):
             raise UsageError(f"No such option: {word}", hint="See rollprof show --help.")

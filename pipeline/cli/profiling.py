@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.cli.console import Console
+from pipeline.cli.opening import check_kept
 from pipeline.cli.reading import reading
 from pipeline.errors import UsageError
 from pipeline.sources.runs import RunFiles, find_run
@@ -80,11 +80,8 @@ def _stem(files: RunFiles, named: Named) -> Path:
     rollouts = tuple(source.named or source.path for source in files.rollouts)
     stem = output_stem(rollouts, stem=named.output, folder=named.output_dir)
     check_folder(stem, chosen=named.output is not None)
-    read = {os.path.realpath(source.path) for source in (*files.rollouts, *files.inputs, *files.failures)}
     for path in names.profile_paths(stem):
-        if os.path.realpath(path) in read:
-            where = names.shown(path)
-            raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
+        check_kept(path, files)
     return stem
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.cli.opening import opened
@@ -64,15 +66,19 @@ def ask(
     tables = _tables(question.tables)
     if name in QUERIES:
         query, given = QUERIES[name], _parameters(QUERIES[name], question)
-        answer = collect(query(opened(asked, console, fields), **given))
+        run = opened(asked, console, fields)
+        answer = _asked(query, run, given)
     else:
-        text = _text(Path(name)) if name is not None else question.sql or ""
+        text = question.sql or ""
+        if name is not None:
+            text = name if READS.match(name) else _text(Path(name))
         if question.parameters or question.by:
             raise UsageError("--param and --by are for queries by name", hint="SQL says it itself: … group by …")
         if not READS.match(text):
             raise UsageError("SQL: only questions are answered", hint='It starts with "select" or "with".')
-        answer = _answer(opened(asked, console, fields), text, tables)
-    print_table(answer, table, console)
+        run = opened(asked, console, fields)
+        answer = _answer(run, text, tables)
+    print_table(answer, table, console, run.files)
     if fail_if_rows and len(answer):
         missed = GateError(f"there are rows: {len(answer):,}", hint="--fail-if-rows wants none.")
         missed.answered = True
@@ -91,7 +97,7 @@ def list_queries(table: TableAsked, console: Console) -> None:
 def _take_name(words: list[str]) -> str:
     """Takes the query's name or the file of SQL out of the words; what is left is the run."""
     for place, word in enumerate(words):
-        if word in QUERIES or word.endswith(".sql"):
+        if word in QUERIES or word.endswith(".sql") or READS.match(word):
             return words.pop(place)
     raise UsageError(
         f"no query is named {words[0]!r}" if words else "no query named",
@@ -106,13 +112,27 @@ def _text(path: Path) -> str:
         raise SourceError(f"cannot be read: {error}", where=str(path), hint="Name a file of SQL.") from error
 
 
+def _columns(name: str, frame: pl.LazyFrame) -> str:
+    """The columns of a table, as SQL names them."""
+    columns = frame.collect_schema().names()
+    return f"Columns of {name}: {', '.join(one if one.isidentifier() else json.dumps(one) for one in columns)}"
+
+
+def _as_text(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """A frame whose categories are texts, which joins and functions of SQL want."""
+    return frame.with_columns(cs.categorical().cast(pl.String))
+
+
 def _shown(query: Query) -> list[str]:
     """The parameters of a query with their defaults."""
     parameters = list(inspect.signature(query).parameters.values())[1:]
-    return [one.name if one.name == BY else f"{one.name}={_as_text(one.default)}" for one in parameters]
+    return [one.name if one.name == BY else f"{one.name}={_default(one.default)}" for one in parameters]
 
 
-def _as_text(value: object) -> str:
+def _default(value: object) -> str:
+    """A default as --param takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
@@ -123,7 +143,9 @@ def _parameters(query: Query, question: Question) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for text in question.parameters:
         name, equals, value = text.partition("=")
-        if not equals or name not in list(known)[1:] or name == BY:
+        if name == BY:
+            raise UsageError(f"--param {text!r}: groups have an option of their own", hint=f"--by {value}")
+        if not equals or name not in list(known)[1:]:
             raise UsageError(f"--param {text!r} is not known", hint=takes)
         try:
             given[name] = _as_type(value, known[name])
@@ -162,16 +184,28 @@ def _tables(asked: tuple[str, ...]) -> dict[str, pl.LazyFrame]:
     return tables
 
 
+def _asked(query: Query, run: Run, given: dict[str, Any]) -> pl.DataFrame:
+    """The rows that a query by name gives."""
+    try:
+        return collect(query(run, **given))
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        where = f"queries/{query.__name__}.py"
+        raise UsageError(
+            f"cannot be answered: {reason}", where=where, hint="It asks for what this run has not."
+        ) from error
+
+
 def _answer(run: Run, text: str, tables: dict[str, pl.LazyFrame]) -> pl.DataFrame:
     """The rows that SQL selects."""
-    frames = {name: getattr(run, name) for name in FRAMES} | tables
+    frames = {name: _as_text(getattr(run, name)) for name in FRAMES} | tables
     with pl.SQLContext(frames=frames, eager=False) as context:
         try:
             return collect(context.execute(text))
         except RollprofError:
             raise
         except pl.exceptions.PolarsError as error:
-            columns = ", ".join(run.rollouts.collect_schema().names())
-            hint = f"Tables: {', '.join(frames)}.\nColumns of rollouts: {columns}"
+            shown = {"rollouts": frames["rollouts"], **tables}
+            hint = "\n".join([f"Tables: {', '.join(frames)}.", *(_columns(name, shown[name]) for name in shown)])
             reason = str(error).splitlines()[0].partition("; valid columns")[0]
             raise UsageError(f"SQL: {reason}", hint=hint) from error

@@ -14,7 +14,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.cli.console import print_bytes
-from pipeline.cli.opening import begun, opened
+from pipeline.cli.opening import begun, check_kept, opened
 from pipeline.cli.picking import OUTPUT_TOKENS, Key, Listed, best_and_worst, chosen, of_key, split_key
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import SourceError, UsageError
@@ -70,7 +70,7 @@ def answer(
     try:
         if key is not None and one:
             run, found = _located(asked, key, console)
-            _print(_shown(run, found, view, as_object=form_of(table) != "table"), table)
+            _print(_shown(run, found, view, as_object=form_of(table) != "table"), table, run)
             return
         run = opened(asked, console)
         frame = collect(run.rollouts)
@@ -191,11 +191,11 @@ def _contrast(
     if form_of(table) == "table":
         about_lines = zip(there.values(), lines, strict=True)
         texts = [_text(found, line, full=full, about=about) for (about, found), line in about_lines]
-        _print("\n\n".join(texts).encode(), table)
+        _print("\n\n".join(texts).encode(), table, run)
     else:
         objects = dict.fromkeys(pair, b"null") | dict(zip(there, map(_object, lines), strict=True))
         members = (b'"%s":%s' % (kind.encode(), text) for kind, text in objects.items())
-        _print(b"{" + b",".join(members) + b"}\n", table)
+        _print(b"{" + b",".join(members) + b"}\n", table, run)
 
 
 def _list(run: Run, frame: pl.DataFrame, table: TableAsked, console: Console) -> None:
@@ -207,7 +207,7 @@ def _list(run: Run, frame: pl.DataFrame, table: TableAsked, console: Console) ->
         *(pl.col(name) if name in frame.columns else pl.lit(None, pl.Float64).alias(name) for name in BRIEF),
         answer=pl.Series(answers, dtype=pl.String).extend_constant(None, len(frame) - len(answers)),
     )
-    print_table(brief, replace(table, limit=limit), console)
+    print_table(brief, replace(table, limit=limit), console, run.files)
 
 
 def _answers(run: Run, frame: pl.DataFrame, console: Console) -> list[str | None]:
@@ -228,7 +228,7 @@ def _answers(run: Run, frame: pl.DataFrame, console: Console) -> list[str | None
     return [None if text is None else cut(on_one_line(text), ANSWER_LETTERS) for text in answers]
 
 
-def _print(content: bytes, table: TableAsked) -> None:
+def _print(content: bytes, table: TableAsked, run: Run) -> None:
     """Prints a rollout, or writes it to the file asked for."""
     if table.output == "-":
         print_bytes(content)
@@ -236,6 +236,7 @@ def _print(content: bytes, table: TableAsked) -> None:
     from pipeline.output.files import make_folder, whole_files
 
     path = Path(table.output)
+    check_kept(path, run.files)
     make_folder(path.parent)
     with whole_files(path) as (file,):
         file.write(content)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
+from pipeline.cli.opening import check_kept
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
 
     from pipeline.cli.asked import TableAsked
     from pipeline.output.tables import Format as FormName
+    from pipeline.sources.runs import RunFiles
 
 SHOWN_TO_PEOPLE = 100
 
 
-def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console) -> None:
+def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console, files: RunFiles | None = None) -> None:
     """Prints a table, or writes it to a file that appears whole or not at all; says when rows are not shown.
+
+    Args:
+        frame: The table.
+        asked: How it is printed.
+        console: Where to say what is not shown.
+        files: The files that it is made from, none of which it may replace.
 
     Raises:
         SourceError: The file cannot be written.
@@ -37,10 +45,12 @@ def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console) -> Non
         console.say(f"{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
     if asked.output != "-":
         path = Path(asked.output)
+        if files is not None:
+            check_kept(path, files)
         make_folder(path.parent)
         with whole_files(path) as (file,):
             write_table(shown, file, form)
-        console.say(f"{len(shown):,} rows in {asked.output}")
+        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {asked.output}")
         return
     if form == "parquet" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal", hint="Give a file with -o FILE.parquet.")
@@ -52,6 +62,10 @@ def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console) -> Non
 def form_of(asked: TableAsked) -> FormName:
     """The format asked for: by --format or --json, else by the suffix of the file."""
     if asked.as_json:
+        if asked.format not in {Format.table, Format.json}:
+            raise UsageError(
+                f"--json and --format {asked.format.value} exclude each other", hint="Leave one of them out."
+            )
         return "json"
     suffix = Path(asked.output).suffix.removeprefix(".")
     by_name = suffix in Format.__members__ and asked.format is Format.table

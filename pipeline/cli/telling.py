@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -83,7 +82,8 @@ def tell(
         console.result(f"\n{text}")
     console.result("\nWritten\n" + "\n".join(f"  {names.shown(path)}" for path in written.paths))
     if "mean/reward" in written.agents.columns:
-        console.result(f"\nNext: the hardest tasks\n  {_next_command(written.paths[0])}")
+        question = shlex.join([*_program(), "query", "hardest", names.shown(written.paths[0])])
+        console.result(f"\nNext: the hardest tasks\n  {question}")
     for notice in warnings:
         first = f" (first: {notice.places[0]})" if notice.places else ""
         console.warn(f"{notice.message}{first}")
@@ -126,13 +126,9 @@ def _missed_gate(completion: dict[str, Any], options: ProfileOptions) -> GateErr
     )
 
 
-def _next_command(tasks: Path) -> str:
-    """A command that shows the hardest tasks of a profile."""
-    figures = "select('_ng_task_index', 'num_rollouts', 'mean/reward').sort('mean/reward').collect()"
-    query = f"import polars as pl; print(pl.scan_ndjson({names.shown(tasks)!r}).{figures})"
-    program = _short(sys.executable)
-    plain = not set(query) & set('"$`\\!\n')
-    return f'{program} -c "{query}"' if plain else shlex.join([program, "-c", query])
+def _program() -> list[str]:
+    """The words that run the command here."""
+    return [_short(sys.executable), "-m", "rollprof"] if sys.argv[0].endswith(".py") else [_short(sys.argv[0])]
 
 
 def _command() -> str:

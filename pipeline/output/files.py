@@ -16,6 +16,9 @@ from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.leftovers import say_at_the_end, undisturbed, undone
 
+WRITABLE = 0o222
+"""A file without any of these bits is one that somebody wants to keep, whoever may write it."""
+
 
 @contextlib.contextmanager
 def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
@@ -70,6 +73,8 @@ def _check_place(target: Path) -> None:
     """Finds out before the first file takes its place that another could not."""
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if target.is_file() and not target.stat().st_mode & WRITABLE:
+        raise PermissionError(errno.EACCES, "it is there already, and read-only")
     if target.exists() and not (target.is_file() or target.is_char_device()):
         raise OSError(errno.EEXIST, "something that is no file is in its place")
 

@@ -37,7 +37,7 @@ class RunFiles:
 
 
 def find_run(
-    run: Sequence[str | Path] = (),
+    run: str | Path | Sequence[str | Path] = (),
     *,
     rollouts: Sequence[str | Path] = (),
     inputs: Sequence[str | Path] = (),
@@ -48,7 +48,7 @@ def find_run(
     """The files of a run from what the user named.
 
     Args:
-        run: Rollouts files, run folders and globs; inputs and failures beside them are found by name.
+        run: A rollouts file, run folder or glob, or several of them; inputs and failures beside them are found by name.
         rollouts: Rollouts files and globs, taken as they are.
         inputs: Inputs files and globs; without any they are found by name.
         inputs_wanted: Whether inputs are looked for.
@@ -59,6 +59,7 @@ def find_run(
         SourceError: A file is missing or unreadable, or no rollouts or inputs are found.
         UsageError: Nothing was named.
     """
+    run = [run] if isinstance(run, (str, Path)) else run
     found = _Found(profiles=profiles)
     named = {_path(name) for name in run}
     taken = {_path(name) for name in rollouts}

@@ -192,3 +192,45 @@ def test_mistakes(args: list[str], said: str, tmp_path: Path) -> None:
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_masked_rollouts_are_copied_only_if_asked(tmp_path: Path) -> None:
+    rows = [finished(0, 0, reward=1), finished(0, 1, reward=1, mask_sample=True)]
+    (tmp_path / "r.jsonl").write_bytes(jsonl(rows))
+    done = run_command(["export", "r.jsonl", "--rollouts-only", "--rows", "-o", "x.jsonl"], tmp_path)
+    assert (done.stdout, "1 masked left out" in done.stderr) == ("1 rollout in x.jsonl\n", True)
+    done = run_command(
+        ["export", "r.jsonl", "--rollouts-only", "--rows", "-o", "x.jsonl", "--masked", "include"], tmp_path
+    )
+    assert (tmp_path / "x.jsonl").read_bytes() == jsonl(rows)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["export", "r.jsonl", "--rows", "-o", "r.jsonl"],
+        ["export", "r.jsonl", "--rows", "-o", "./r_materialized_inputs.jsonl"],
+        ["query", "hardest", "r.jsonl", "-o", "r.jsonl"],
+        ["query", "--sql", "select * from rollouts", "r.jsonl", "-f", "jsonl", "-o", "r.jsonl"],
+        ["show", "r.jsonl", "-o", "r.jsonl"],
+        ["show", "r.jsonl", "0:0", "-o", "r.jsonl"],
+    ],
+    ids=" ".join,
+)
+def test_an_output_never_takes_the_place_of_what_it_is_made_from(args: list[str], tmp_path: Path) -> None:
+    for name, rows in (("r.jsonl", ROWS), ("r_materialized_inputs.jsonl", plan_of(ROWS))):
+        (tmp_path / name).write_bytes(jsonl(rows))
+    done = run_command(args, tmp_path)
+    assert (done.exit_code, "would overwrite" in done.stderr) == (2, True)
+    assert (tmp_path / "r.jsonl").read_bytes() == jsonl(ROWS)
+    assert (tmp_path / "r_materialized_inputs.jsonl").read_bytes() == jsonl(plan_of(ROWS))
+
+
+def test_read_only_outputs_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_bytes(jsonl(ROWS))
+    kept = tmp_path / "r_reward_profiling.jsonl"
+    kept.write_bytes(b"precious\n")
+    kept.chmod(0o444)
+    done = run_command(["profile", "r.jsonl", "--rollouts-only", "-q"], tmp_path)
+    assert (done.exit_code, "read-only" in done.stderr) == (3, True)
+    assert kept.read_bytes() == b"precious\n"
