@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import polars as pl
@@ -52,15 +53,16 @@ class Completion:
         }
 
 
-def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame) -> pl.LazyFrame:
+def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame, *, by: Sequence[str] = ()) -> pl.LazyFrame:
     """What became of planned rollouts that did not finish, by the class of the last attempt.
 
     Args:
         frame: As `align` gives it.
         failures: As `scan_failures` gives them; attempts of finished rollouts do not count.
+        by: Columns of the frame that make groups.
 
     Returns:
-        Columns `failure_class` (String; `unknown` where no attempt left a line), `rollouts` (UInt32), most first.
+        Columns `by`, `failure_class` (String; `unknown` where no attempt left a line), `rollouts` (UInt32), most first.
     """
     last = (
         failures.filter(pl.col("_problem").is_null())
@@ -70,9 +72,9 @@ def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame) -> pl.LazyFrame:
     )
     return (
         frame.filter(~pl.col("_finished"))
-        .select(names.KEY)
+        .select(*names.KEY, *by)
         .join(last, on=names.KEY, how="left")
-        .group_by(failure_class=pl.col("_failure_class").fill_null(UNKNOWN))
+        .group_by(*by, failure_class=pl.col("_failure_class").fill_null(UNKNOWN))
         .agg(rollouts=pl.len())
         .sort("rollouts", "failure_class", descending=(True, False))
     )

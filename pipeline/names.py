@@ -30,6 +30,7 @@ ROLLOUT_COLUMNS = frozenset(
         "_agent",
         "_server",
         "_own_agent",
+        "_shown_agent",
         "_own_server",
         "_masked",
         "_measured",

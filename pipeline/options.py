@@ -77,7 +77,8 @@ class ReadOptions(BaseModel):
             if not (path.startswith(ROOTS) and all(path.split("."))):
                 raise UsageError(f"--field {field!r}: the path starts neither with input. nor with row.", hint=hint)
             columns.append(names.internal(name))
-            if columns[-1] in names.ROLLOUT_COLUMNS or columns[-1] in columns[:-1]:
+            taken = columns[-1] in names.ROLLOUT_COLUMNS or columns[-1].removeprefix(names.INTERNAL).startswith(ROOTS)
+            if taken or columns[-1] in columns[:-1]:
                 raise UsageError(f"--field {field!r}: the name {name} is taken", hint="Choose another name.")
         return fields
 

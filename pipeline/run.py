@@ -11,6 +11,7 @@ import polars as pl
 from pipeline import names
 from pipeline.alignment import Aligned, align
 from pipeline.completion import Completion
+from pipeline.errors import SourceError
 from pipeline.frames.failures import scan_failures
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
 from pipeline.frames.lazy import collect_all, lazy_frame
@@ -23,12 +24,24 @@ from pipeline.profile.agents import profile_agents
 from pipeline.profile.expressions import column
 from pipeline.profile.repeats import profile_repeats
 from pipeline.profile.tasks import profile_tasks
+from pipeline.sources.files import Source, open_source
 from pipeline.sources.readings import Begun
 from pipeline.sources.runs import RunFiles, find_run
 
 ABOUT = (*names.KEY, "_agent", "_masked", "_measured", "_truncated", *names.FINDINGS, *names.PLACE)
 BOOKKEEPING = frozenset(
-    ("_finished", "_agent_order", "_row_agent", "_group", "_server", "_own_agent", "_own_server", "_problem", "_torn")
+    (
+        "_finished",
+        "_agent_order",
+        "_row_agent",
+        "_group",
+        "_server",
+        "_own_agent",
+        "_shown_agent",
+        "_own_server",
+        "_problem",
+        "_torn",
+    )
 ) | frozenset(("_flags", "_unfinite", "_shape", "_file", *(f"_input{column}" for column in names.PLACE)))
 
 
@@ -72,6 +85,24 @@ class Run:
         self.aligned = Aligned(frame.lazy(), problems.lazy(), Completion(frame.lazy()))
         self.failures = failures.lazy()
         return frame, problems, failures
+
+    def source_of(self, shown: str) -> Source:
+        """The dump that a line of `rollouts` was read from, by its `_source`.
+
+        Raises:
+            SourceError: It is a profile, which holds no lines of rollouts, or it is no longer there.
+        """
+        for source in self.files.rollouts:
+            if source.shown == shown and source.is_profile:
+                hint = "Name the dump that it was made from."
+                raise SourceError("is a profile: it holds figures, not the lines of rollouts", where=shown, hint=hint)
+            if source.shown == shown and source.is_dump:
+                return source
+        try:
+            return open_source(shown)
+        except SourceError as error:
+            hint = "Put the dump back in its place, or name it instead of the export."
+            raise SourceError("is not there, and an export holds numbers only", where=shown, hint=hint) from error
 
     @cached_property
     def rollouts(self) -> pl.LazyFrame:

@@ -142,3 +142,27 @@ def test_a_query_by_any_column(folder: Path) -> None:
         args = ["query", "pass_rates", "r.jsonl", "--by", by, "--field", "level=input.level", "--json", "-q"]
         done = run_command(args, folder)
         assert (done.exit_code, len(json.loads(done.stdout))) == (0, groups), by
+
+
+def test_a_profile_of_fan_out_that_lacks_rollouts(tmp_path: Path) -> None:
+    inputs = [planned(0, 0, "A"), planned(0, 1, "A"), planned(0, 2, "B"), planned(0, 3, "B")]
+    (tmp_path / "f.jsonl").write_bytes(jsonl([finished(0, index, reward=1) for index in range(3)]))
+    (tmp_path / "f_materialized_inputs.jsonl").write_bytes(jsonl(inputs))
+    assert run_command(["profile", "f.jsonl", "--partial", "-q"], tmp_path).exit_code == 0
+    tasks = collect(pipeline.open_run(tmp_path / "f_reward_profiling.jsonl").tasks)
+    assert tasks.select("_agent", "missing_num_rollouts").rows() == [("A", 0), ("B", 1)]
+
+
+def test_an_export_without_inputs_knows_its_agents(folder: Path) -> None:
+    assert run_command(["export", "r.jsonl", "-o", "e/x.parquet", "-q"], folder).exit_code == 0
+    agents = collect(pipeline.open_run(folder / "e" / "x.parquet").agents)
+    assert agents["_agent"].to_list() == ["a", "b"]
+
+
+def test_what_was_left_out_of_figures_is_told_of_an_export_too(tmp_path: Path) -> None:
+    (tmp_path / "n.jsonl").write_bytes(
+        b'{"_ng_task_index":0,"_ng_rollout_index":0,"reward":NaN,"big":9223372036854775807}\n'
+    )
+    assert run_command(["export", "n.jsonl", "-o", "n.parquet", "-q"], tmp_path).exit_code == 0
+    done = run_command(["query", "metric_table", "n.parquet", "--json"], tmp_path)
+    assert (done.exit_code, "1 numbers are NaN" in done.stderr) == (0, True)

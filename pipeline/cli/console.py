@@ -114,7 +114,7 @@ def _telling(stream: TextIO) -> Iterator[None]:
         _lead_nowhere(stream)
     except OSError as error:
         _lead_nowhere(stream)
-        hint = "The profile itself was written, if that was asked for."
+        hint = "Files that were asked for were written before."
         raise SourceError(f"cannot be written: {error.strerror}", where="standard output", hint=hint) from error
 
 

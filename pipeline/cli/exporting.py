@@ -6,24 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-import polars as pl
-
 from pipeline import names
 from pipeline.cli.opening import check_kept, opened
+from pipeline.cli.selecting import selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.output.export import Exported, facts_of, for_people, rollout_table
 from pipeline.output.files import check_folder, make_folder, whole_files
 from pipeline.output.tables import write_table
-from pipeline.sources.fetching import Place, fetch
-from pipeline.sources.files import open_source
+from pipeline.sources.fetching import Place, fetched
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RunAsked
     from pipeline.cli.console import Console
     from pipeline.run import Run
 
-ROWS_TOGETHER = 200
 SUFFIXES = (".parquet", ".csv")
 
 
@@ -72,7 +69,7 @@ def _path(wanted: Wanted) -> Path:
 
 
 def _export_rollouts(run: Run, wanted: Wanted, path: Path, console: Console) -> int:
-    rollouts = collect(_where(run.export, run, wanted.where))
+    rollouts = selected(collect(run.export), wanted.where)
     exported = rollout_table(rollouts, integers=wanted.integers)
     _warn(exported, console)
     table = exported.table
@@ -95,41 +92,19 @@ def _export_tasks(run: Run, path: Path) -> int:
 
 def _copy_rows(run: Run, wanted: Wanted, path: Path, console: Console) -> int:
     """Copies the lines of rollouts in the order of their files; masked ones only if they are asked for."""
-    found = collect(_where(run.rollouts, run, wanted.where).select(*names.PLACE, *names.KEY, "_measured"))
+    found = selected(collect(run.rollouts), wanted.where)
     chosen = found.filter("_measured")
     if masked := len(found) - len(chosen):
         console.say(f"{masked:,} masked left out (--masked include copies them too)")
     of_sources = chosen.sort("_source", "_offset").partition_by("_source", as_dict=True, maintain_order=True)
-    known = {source.shown: source for source in run.files.rollouts}
 
     def copy(file: IO[bytes]) -> None:
         for (name,), rows in of_sources.items():
-            source = known.get(name) or open_source(name)
-            together = ROWS_TOGETHER if source.seekable else len(rows)
-            for batch in rows.iter_slices(together):
-                places = map(Place._make, batch.select(*names.KEY, *names.PLACE[1:]).iter_rows())
-                file.writelines(line + b"\n" for line in fetch(source, list(places)))
+            places = map(Place._make, rows.select(*names.KEY, *names.PLACE[1:]).iter_rows())
+            file.writelines(line + b"\n" for line in fetched(run.source_of(str(name)), list(places)))
 
     _write(path, copy)
     return len(chosen)
-
-
-def _where(rows: pl.LazyFrame, run: Run, where: str | None) -> pl.LazyFrame:
-    """The rows for which an SQL expression is true.
-
-    Raises:
-        UsageError: It is no such expression.
-    """
-    if where is None:
-        return rows
-    try:
-        chosen = rows.filter(pl.sql_expr(where))
-        chosen.collect_schema()
-    except pl.exceptions.PolarsError as error:
-        columns = ", ".join(run.rollouts.collect_schema().names())
-        reason = str(error).splitlines()[0].partition("; valid columns")[0]
-        raise UsageError(f"--where: {reason}", hint=f"Columns: {columns}") from error
-    return chosen
 
 
 def _warn(exported: Exported, console: Console) -> None:

@@ -30,7 +30,7 @@ def inspect_run(asked: RunAsked, console: Console) -> None:
     """Looks for the files of a run, reads them, and says what is in them.
 
     Raises:
-        RollprofError: There are no rollouts, or they cannot be read at all.
+        RollprofError: There are no rollouts, or a file of them cannot be opened.
     """
     alone = asked.rollouts_only or asked.assign_indices
     files = find_run(

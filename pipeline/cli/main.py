@@ -19,6 +19,7 @@ from pipeline.cli.query import query
 from pipeline.cli.show import show
 from pipeline.errors import Exit, RollprofError, UsageError
 from pipeline.leftovers import what_is_so
+from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -67,6 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except RollprofError as error:
         console.refuse(error)
         code = int(error.exit_code)
+    except UnicodeEncodeError as error:
+        if all(encodable(argument) for argument in given):
+            raise
+        console.refuse(UsageError(f"an argument is not UTF-8: {error.reason}", hint="Write it in UTF-8."))
+        code = int(Exit.USAGE)
     except KeyboardInterrupt:
         console.say(f"Interrupted; {what_is_so()}.")
         code = int(Exit.INTERRUPTED)

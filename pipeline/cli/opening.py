@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -34,14 +34,15 @@ def limit_threads(workers: int) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def check_kept(path: Path, files: RunFiles) -> None:
+def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
     """Refuses an output that would take the place of what it is made from.
 
     Raises:
         UsageError: The output is a file of the run.
     """
     read = (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)
-    if os.path.realpath(path) in {os.path.realpath(source.path) for source in read}:
+    kept = {os.path.realpath(one) for one in (*(source.path for source in read), *more)}
+    if os.path.realpath(path) in kept:
         where = names.shown(path)
         raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
 
@@ -85,11 +86,16 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
     """
     with begun(asked, console, fields) as run:
         frame, problems, failures = run.load()
+    from pipeline.frames.lazy import collect
+    from pipeline.frames.verdicts import read_verdict_lines
     from pipeline.report.faults import refusal
-    from pipeline.report.notices import notices
+    from pipeline.report.notices import notices, verdict_notices
 
     if error := refusal(problems, run.options):
         raise error
+    if run.files.verdicts:
+        for notice in verdict_notices(collect(read_verdict_lines(run.files.verdicts))):
+            console.warn(f"{notice.message} (first: {notice.places[0]})")
     for column in _nowhere(frame, run.options):
         console.warn(f"--field {column.removeprefix(names.INTERNAL)}: no row has anything there")
     asked_for = run.options.model_copy(update={"nested": tuple(asked.nested or ())})

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline import names
+from pipeline.cli.selecting import columns_hint, selected, sql_reason
 from pipeline.errors import UsageError
 from pipeline.profile.expressions import column
-from pipeline.report.values import on_one_line, plain
+from pipeline.report.values import plain
 from pipeline.sources import rows
 
 KEY = re.compile(r"(-?[0-9]{1,100})(?::(-?[0-9]{1,100}))?")
@@ -78,8 +79,7 @@ def chosen(frame: pl.DataFrame, listed: Listed) -> pl.DataFrame:
         UsageError: The SQL cannot be understood, or there is no such column.
     """
     try:
-        if listed.where is not None:
-            frame = frame.filter(pl.sql_expr(listed.where))
+        frame = selected(frame, listed.where)
         if listed.sort is None:
             return frame
         name = listed.sort if listed.sort in frame.columns else listed.sort.removeprefix("-")
@@ -87,9 +87,7 @@ def chosen(frame: pl.DataFrame, listed: Listed) -> pl.DataFrame:
             raise UsageError(f"--sort {plain(listed.sort)}: there is no such column", hint=_columns(frame))
         return frame.sort(column(name), descending=name != listed.sort, nulls_last=True, maintain_order=True)
     except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0].partition("; valid columns")[0]
-        option = "--sort" if listed.where is None else "--where" if listed.sort is None else "--where or --sort"
-        raise UsageError(f"{option}: {plain(reason)}", hint=_columns(frame)) from error
+        raise UsageError(f"--sort: {sql_reason(error)}", hint=_columns(frame)) from error
 
 
 def best_and_worst(task: pl.DataFrame, *, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -121,4 +119,4 @@ def _numbers(ordered: pl.Series) -> str:
 
 
 def _columns(frame: pl.DataFrame) -> str:
-    return f"Columns: {', '.join(map(on_one_line, frame.columns))}"
+    return columns_hint("rollouts", frame.columns)

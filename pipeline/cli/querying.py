@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,9 @@ import polars as pl
 import polars.selectors as cs
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline import names
 from pipeline.cli.opening import opened
+from pipeline.cli.selecting import columns_hint, sql_names, sql_reason
 from pipeline.cli.tables import print_table
 from pipeline.errors import GateError, RollprofError, SourceError, UsageError
 from pipeline.frames.lazy import collect
@@ -26,14 +29,15 @@ if TYPE_CHECKING:
     from pipeline.run import Run
 
 FRAMES = ("rollouts", "inputs", "tasks", "agents", "repeats", "failures")
-READERS: dict[str, Callable[[str], pl.LazyFrame]] = {
-    ".csv": pl.scan_csv,
-    ".parquet": pl.scan_parquet,
-    ".jsonl": pl.scan_ndjson,
-    ".ndjson": pl.scan_ndjson,
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".csv": partial(pl.read_csv, infer_schema_length=None, glob=False),
+    ".parquet": partial(pl.read_parquet, glob=False),
+    ".jsonl": partial(pl.read_ndjson, infer_schema_length=None),
+    ".ndjson": partial(pl.read_ndjson, infer_schema_length=None),
 }
 BY = "by"
-READS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with|from|show|explain)\b", re.IGNORECASE | re.DOTALL)
+COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+READS = re.compile(r"[\s(]*(?:select|with|from|show|explain)\b", re.IGNORECASE)
 
 
 class Question(NamedTuple):
@@ -71,14 +75,15 @@ def ask(
     else:
         text = question.sql or ""
         if name is not None:
-            text = name if READS.match(name) else _text(Path(name))
+            text = name if _is_sql(name) else _text(Path(name))
         if question.parameters or question.by:
             raise UsageError("--param and --by are for queries by name", hint="SQL says it itself: … group by …")
-        if not READS.match(text):
+        if not _is_sql(text):
             raise UsageError("SQL: only questions are answered", hint='It starts with "select" or "with".')
         run = opened(asked, console, fields)
         answer = _answer(run, text, tables)
-    print_table(answer, table, console, run.files)
+    mine = [Path(text.partition("=")[2]) for text in question.tables]
+    print_table(answer, table, console, run.files, mine)
     if fail_if_rows and len(answer):
         missed = GateError(f"there are rows: {len(answer):,}", hint="--fail-if-rows wants none.")
         missed.answered = True
@@ -97,12 +102,17 @@ def list_queries(table: TableAsked, console: Console) -> None:
 def _take_name(words: list[str]) -> str:
     """Takes the query's name or the file of SQL out of the words; what is left is the run."""
     for place, word in enumerate(words):
-        if word in QUERIES or word.endswith(".sql") or READS.match(word):
+        if word in QUERIES or word.endswith(".sql") or _is_sql(word):
             return words.pop(place)
     raise UsageError(
         f"no query is named {words[0]!r}" if words else "no query named",
         hint=f"There are {', '.join(QUERIES)}; rollprof query --list says more, --sql asks your own.",
     )
+
+
+def _is_sql(text: str) -> bool:
+    """Whether a text is an SQL question, be there comments before it."""
+    return READS.match(COMMENT.sub(" ", text)) is not None
 
 
 def _text(path: Path) -> str:
@@ -112,15 +122,10 @@ def _text(path: Path) -> str:
         raise SourceError(f"cannot be read: {error}", where=str(path), hint="Name a file of SQL.") from error
 
 
-def _columns(name: str, frame: pl.LazyFrame) -> str:
-    """The columns of a table, as SQL names them."""
-    columns = frame.collect_schema().names()
-    return f"Columns of {name}: {', '.join(one if one.isidentifier() else json.dumps(one) for one in columns)}"
-
-
-def _as_text(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """A frame whose categories are texts, which joins and functions of SQL want."""
-    return frame.with_columns(cs.categorical().cast(pl.String))
+def _for_sql(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """A frame whose categories are texts, which joins and functions want, and whose names are no patterns."""
+    renamed = sql_names(frame.collect_schema().names())
+    return frame.with_columns(cs.categorical().cast(pl.String)).rename(renamed)
 
 
 def _shown(query: Query) -> list[str]:
@@ -162,9 +167,12 @@ def _as_type(text: str, wanted: Any) -> Any:
     """A text as a number, flag or text, or as several of them with commas between."""
     adapter: TypeAdapter[Any] = TypeAdapter(wanted)
     try:
-        return adapter.validate_python(text)
+        value = adapter.validate_python(text)
     except ValidationError:
         return adapter.validate_python(text.split(","))
+    if isinstance(value, float) and math.isnan(value):
+        raise UsageError(f"--param …={text} is no number", hint="Give a number.")
+    return value
 
 
 def _tables(asked: tuple[str, ...]) -> dict[str, pl.LazyFrame]:
@@ -178,10 +186,17 @@ def _tables(asked: tuple[str, ...]) -> dict[str, pl.LazyFrame]:
         reader = READERS.get(Path(path).suffix)
         if reader is None:
             raise UsageError(f"--table {text!r}: what kind of file is it?", hint=f"Known are {', '.join(READERS)}.")
-        if not Path(path).is_file():
-            raise SourceError("no such file", where=path, hint="Name a JSONL, CSV or Parquet file.")
-        tables[name] = reader(path)
+        tables[name] = _table(reader, Path(path)).lazy()
     return tables
+
+
+def _table(reader: Callable[[Path], pl.DataFrame], path: Path) -> pl.DataFrame:
+    try:
+        return reader(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else sql_reason(error)
+        hint = "Name a JSONL, CSV or Parquet file."
+        raise SourceError(f"cannot be read: {reason}", where=names.shown(path), hint=hint) from error
 
 
 def _asked(query: Query, run: Run, given: dict[str, Any]) -> pl.DataFrame:
@@ -189,23 +204,20 @@ def _asked(query: Query, run: Run, given: dict[str, Any]) -> pl.DataFrame:
     try:
         return collect(query(run, **given))
     except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        where = f"queries/{query.__name__}.py"
-        raise UsageError(
-            f"cannot be answered: {reason}", where=where, hint="It asks for what this run has not."
-        ) from error
+        where, hint = f"queries/{query.__name__}.py", "It asks for what this run has not."
+        raise UsageError(f"cannot be answered: {sql_reason(error)}", where=where, hint=hint) from error
 
 
 def _answer(run: Run, text: str, tables: dict[str, pl.LazyFrame]) -> pl.DataFrame:
     """The rows that SQL selects."""
-    frames = {name: _as_text(getattr(run, name)) for name in FRAMES} | tables
+    frames = {name: _for_sql(getattr(run, name)) for name in FRAMES} | tables
     with pl.SQLContext(frames=frames, eager=False) as context:
         try:
             return collect(context.execute(text))
         except RollprofError:
             raise
         except pl.exceptions.PolarsError as error:
-            shown = {"rollouts": frames["rollouts"], **tables}
-            hint = "\n".join([f"Tables: {', '.join(frames)}.", *(_columns(name, shown[name]) for name in shown)])
-            reason = str(error).splitlines()[0].partition("; valid columns")[0]
-            raise UsageError(f"SQL: {reason}", hint=hint) from error
+            schemas = {name: frames[name].collect_schema().names() for name in ("rollouts", *tables)}
+            columns = [columns_hint(name, schema) for name, schema in schemas.items()]
+            hint = "\n".join([f"Tables: {', '.join(frames)}.", *columns])
+            raise UsageError(f"SQL: {sql_reason(error)}", hint=hint) from error

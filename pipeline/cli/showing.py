@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -21,8 +22,8 @@ from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 from pipeline.report.rollout import answer_of, as_text, blocks_of
 from pipeline.report.values import as_json, cut, on_one_line, plain, value_at, without_nan
+from pipeline.sources import rows
 from pipeline.sources.fetching import Place, fetch, plain_row
-from pipeline.sources.files import Source, open_source
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RunAsked, TableAsked
@@ -67,8 +68,25 @@ def answer(
     one = key is not None and key.rollout is not None
     _check(table, view, listed, one=one, in_words=one or contrast is not None)
     asked = replace(asked, run=words)
+    if math.isnan(threshold):
+        raise UsageError("--threshold is no number", hint="A reward of at least that much passes.")
+    with rows.numbers_of_any_length():
+        _answer(asked, key, table, console, view=view, listed=listed, contrast=contrast, threshold=threshold)
+
+
+def _answer(
+    asked: RunAsked,
+    key: Key | None,
+    table: TableAsked,
+    console: Console,
+    *,
+    view: View,
+    listed: Listed,
+    contrast: int | None,
+    threshold: float,
+) -> None:
     try:
-        if key is not None and one:
+        if key is not None and key.rollout is not None:
             run, found = _located(asked, key, console)
             _print(_shown(run, found, view, as_object=form_of(table) != "table"), table, run)
             return
@@ -115,25 +133,9 @@ def _lines(run: Run, frame: pl.DataFrame) -> list[bytes]:
     for (shown,), part in about.partition_by("_source", as_dict=True, maintain_order=True).items():
         fetched = part.sort("_offset")
         places = [Place(*row) for row in fetched.select(*names.KEY, "_line", "_offset", "_length").iter_rows()]
-        for row, line in zip(fetched["_row"], fetch(_source(run, str(shown)), places), strict=True):
+        for row, line in zip(fetched["_row"], fetch(run.source_of(str(shown)), places), strict=True):
             lines[row] = line
     return lines
-
-
-def _source(run: Run, shown: str) -> Source:
-    """The source that a rollout was read from: one of the run, or the dump that an export was made of."""
-    for source in run.files.rollouts:
-        if source.shown == shown and not source.is_export:
-            return source
-    beside = [source.path.parent / shown for source in run.files.rollouts if source.is_export]
-    for path in (Path(shown), *beside):
-        if os.path.isfile(path):  # noqa: PTH113 - a name may be anything, which this takes for absent
-            return open_source(path)
-    raise SourceError(
-        "is not there, and the export of it holds numbers only",
-        where=shown,
-        hint="Put the dump back in its place, or name it instead of the export.",
-    )
 
 
 def _shown(run: Run, found: pl.DataFrame, view: View, *, as_object: bool) -> bytes:
@@ -213,12 +215,12 @@ def _list(run: Run, frame: pl.DataFrame, table: TableAsked, console: Console) ->
 def _answers(run: Run, frame: pl.DataFrame, console: Console) -> list[str | None]:
     """The first words of each rollout's answer; those that are no column are looked up in their lines."""
     known = [pl.col(name).cast(pl.String) for name in EXTRACTED if name in frame.columns]
-    answers = frame.select(answer=pl.coalesce(*known, pl.lit(None, pl.String)))["answer"].to_list()
+    answers = frame.select(pl.coalesce(*known).alias("answer"))["answer"].to_list() if known else [None] * len(frame)
     missing = [row for row, text in enumerate(answers) if not text]
     try:
         lines = _lines(run, frame[missing])
     except SourceError as error:
-        if not any(source.is_export for source in run.files.rollouts):
+        if all(source.is_dump for source in run.files.rollouts):
             raise
         console.say(f"without answers: {error}")
         lines = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 SHOWN_TO_PEOPLE = 100
 
 
-def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console, files: RunFiles | None = None) -> None:
+def print_table(
+    frame: pl.DataFrame,
+    asked: TableAsked,
+    console: Console,
+    files: RunFiles | None = None,
+    more: Sequence[Path] = (),
+) -> None:
     """Prints a table, or writes it to a file that appears whole or not at all; says when rows are not shown.
 
     Args:
@@ -30,23 +37,27 @@ def print_table(frame: pl.DataFrame, asked: TableAsked, console: Console, files:
         asked: How it is printed.
         console: Where to say what is not shown.
         files: The files that it is made from, none of which it may replace.
+        more: Others that it may not replace.
 
     Raises:
         SourceError: The file cannot be written.
         UsageError: Parquet on a terminal.
     """
-    from pipeline.output.files import make_folder, whole_files
+    from pipeline.output.files import check_folder, make_folder, whole_files
     from pipeline.output.tables import write_table
 
+    if not asked.output:
+        raise UsageError("-o needs a name", hint="-o - is standard output.")
     form = form_of(asked)
     limit = SHOWN_TO_PEOPLE if asked.limit is None and form in {"table", "md"} else asked.limit
-    shown = frame.head(limit) if limit else frame
+    shown = frame.head(min(limit, len(frame))) if limit else frame
     if len(shown) < len(frame):
         console.say(f"{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
     if asked.output != "-":
         path = Path(asked.output)
         if files is not None:
-            check_kept(path, files)
+            check_kept(path, files, more)
+        check_folder(path)
         make_folder(path.parent)
         with whole_files(path) as (file,):
             write_table(shown, file, form)

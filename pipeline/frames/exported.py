@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -11,13 +14,15 @@ from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.frames.metrics import RAW, metric_of, raw_column, shape_of, shape_text
 from pipeline.options import ReadOptions
-from pipeline.sources.files import Source
+from pipeline.sources.files import Source, ends_digest
 from pipeline.sources.reading import Metric
 
 FACTS = "rollprof."
 """Starts the names of what an export's file metadata says."""
-NEEDED = (*names.KEY, *names.PLACE, "_own_agent", "_own_server", "_masked", "_flags", "_shape")
+NEEDED = (*names.KEY, *names.PLACE, "_agent", "_own_agent", "_own_server", "_masked", "_flags", "_shape")
 NOT_READ = ("_measured", "_truncated")
+LABEL = "_shown_agent"
+"""The agent that an export shows for a rollout: who it belongs to where there are no inputs to say so."""
 
 
 def exported_rows(sources: Sequence[Source], options: ReadOptions, *, first_number: int = 0) -> pl.DataFrame:
@@ -37,11 +42,15 @@ def exported_rows(sources: Sequence[Source], options: ReadOptions, *, first_numb
 
 def _rows(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(source.path, columns=_columns(source, options))
-        types = json.loads(pl.read_parquet_metadata(source.path).get(f"{FACTS}types", "{}"))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
+        return _checked(source, number, options)
+    except (pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
+        reason = f"{error}".splitlines()[0] if f"{error}" else type(error).__name__
         raise SourceError(f"cannot be read: {reason}", where=source.shown, hint="Export it again.") from error
+
+
+def _checked(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
+    frame = pl.read_parquet(source.path, columns=_columns(source, options))
+    told = pl.read_parquet_metadata(source.path)
     missing = [name for name in NEEDED if name not in frame.columns]
     if missing:
         raise SourceError(
@@ -49,11 +58,33 @@ def _rows(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
             where=source.shown,
             hint="Make it with rollprof export RUN -o FILE.parquet.",
         )
-    as_in_the_dump = {
-        name: frame[name].cast(pl.Int64 if types[name] == "Int64" else pl.Float64) if name in types else frame[name]
-        for name in frame.columns
-    }
-    return _as_read(pl.DataFrame(as_in_the_dump), number, options)
+    frame = frame.cast(dict.fromkeys(names.KEY, pl.Int64))
+    types = json.loads(told.get(f"{FACTS}types", "{}"))
+    as_in_the_dump = {name: _typed(frame[name], types.get(name)) for name in frame.columns}
+    dumps = json.loads(told.get(f"{FACTS}sources", "[]"))
+    places = {dump["path"]: _dump_of(source.path, dump) for dump in dumps}
+    read = _as_read(pl.DataFrame(as_in_the_dump), number, options)
+    return read.with_columns(pl.col("_source").replace(places))
+
+
+def _typed(values: pl.Series, kind: str | None) -> pl.Series:
+    """Numbers in the type that they have in the dump; those that a double has rounded beyond it stay doubles."""
+    if kind is None:
+        return values
+    exact = values.alias("").cast(pl.Int64 if kind == "Int64" else pl.Float64, strict=False)
+    return exact if exact.null_count() == values.null_count() else values
+
+
+def _dump_of(export: Path, dump: dict[str, Any]) -> str:
+    """Where the dump is that an export tells of: where it was, or beside the export, if it is still the same."""
+    for path in (Path(dump["path"]), Path(dump["absolute"]), export.parent / Path(dump["path"]).name):
+        try:
+            if path.stat().st_size == dump["bytes"] and ends_digest(path, dump["bytes"]) == dump["ends"]:
+                return names.shown(path)
+        except (OSError, ValueError):
+            continue
+    changed = " (changed since it was exported)" if os.path.exists(dump["absolute"]) else ""  # noqa: PTH110
+    return f"{dump['absolute']}{changed}"
 
 
 def _columns(source: Source, options: ReadOptions) -> list[int]:
@@ -70,8 +101,8 @@ def _columns(source: Source, options: ReadOptions) -> list[int]:
 
 def _as_read(frame: pl.DataFrame, number: int, options: ReadOptions) -> pl.DataFrame:
     own = [name for name in frame.columns if name.startswith(names.INTERNAL) and not name.startswith(RAW)]
-    rows = frame.select(own).drop(*NOT_READ, "_agent", "_file", strict=False)
-    rows = rows.rename({"_own_agent": "_agent", "_own_server": "_server"})
+    rows = frame.select(own).drop(*NOT_READ, "_file", strict=False)
+    rows = rows.rename({"_agent": LABEL, "_own_agent": "_agent", "_own_server": "_server"})
     nested = tuple("/".join(path) + "/" for path in options.nested_paths)
     raw: dict[str, pl.Series] = {}
     told: dict[str | None, str | None] = {None: None}

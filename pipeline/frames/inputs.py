@@ -11,6 +11,7 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.chunks import empty_frame
 from pipeline.frames.context import with_context
+from pipeline.frames.exported import LABEL
 from pipeline.frames.lazy import lazy_frame
 from pipeline.frames.rollouts import opened_sources
 from pipeline.frames.scanning import Progress, frame_of
@@ -69,10 +70,19 @@ def inputs_of_rollouts(rollouts: pl.LazyFrame, *, keep: Literal["first", "last"]
     """
     columns = (names.TASK, names.ROLLOUT, "_source", "_file", "_line", "_offset", "_length", *TEXTS)
     return (
-        rollouts.filter(pl.col("_problem").is_null())
+        rollouts.pipe_with_schema(_by_label)
+        .filter(pl.col("_problem").is_null())
         .select(*columns, _problem=pl.lit(None, pl.String), _torn=pl.lit(None, pl.Boolean))
         .unique(subset=names.KEY, keep=keep, maintain_order=True)
     )
+
+
+def _by_label(rollouts: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    """Rollouts of an export belong to the agent that it shows; what is read from a dump has no such column."""
+    if LABEL not in schema:
+        return rollouts
+    server = pl.when(pl.col(LABEL).is_null()).then("_server")
+    return rollouts.with_columns(_agent=pl.coalesce(LABEL, "_agent"), _server=server)
 
 
 def _frame(read_rows: pl.DataFrame, sources: int) -> pl.DataFrame:

@@ -62,14 +62,19 @@ def profiled_rows(sources: Sequence[Source], *, first_number: int = 0) -> pl.Dat
 
 def planned_rows(sources: Sequence[Source]) -> pl.DataFrame:
     """The planned rollouts of profiles, as `scan_inputs` gives them; those that are missing have free indices."""
+    read = [(source.shown, row) for source in sources for row in _profile_rows(source)]
+    there: dict[int, set[int]] = {}
+    for _, row in read:
+        there.setdefault(row.task, set()).update(info[names.ROLLOUT] for info in row.infos)
     found = []
-    for source in sources:
-        for row in _profile_rows(source):
-            there = {info[names.ROLLOUT] for info in row.infos}
-            free = (index for index in itertools.count() if index not in there)
-            missing = itertools.islice(free, max(0, row.expected - len(there)))
-            about = (source.shown, 0, row.line, row.offset, row.length, row.agent)
-            found += [(row.task, index, *about) for index in (*there, *missing)]
+    for shown, row in read:
+        mine = [info[names.ROLLOUT] for info in row.infos]
+        free = (index for index in itertools.count() if index not in there[row.task])
+        missing = list(itertools.islice(free, max(0, row.expected - len(mine))))
+        there[row.task].update(missing)
+        found += [
+            (row.task, index, shown, 0, row.line, row.offset, row.length, row.agent) for index in (*mine, *missing)
+        ]
     types = {"_source": pl.String, "_file": pl.UInt32, "_line": pl.Int64, "_offset": pl.Int64, "_length": pl.Int64}
     schema = {names.TASK: pl.Int64, names.ROLLOUT: pl.Int64, **types, "_agent": pl.String}
     rest = {"_server": pl.String, "_problem": pl.String, "_torn": pl.Boolean}

@@ -86,6 +86,8 @@ def _frame(read_rows: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
         frame = _with_indices(frame)
     columns = [name for name in frame.columns if name.startswith(RAW)]
     raw, unfinite = without_infinities({metric_of(name): frame[name] for name in columns}, len(frame))
+    if "_unfinite" in frame.columns:  # an export tells of what was left out when it was made
+        unfinite += frame["_unfinite"].fill_null(0).cast(pl.UInt32)
     rows = frame.drop(*columns, "_prompt", strict=False).with_columns(_unfinite=unfinite)
     return with_final_names(rows, raw, measured_rows(rows, options)).frame
 

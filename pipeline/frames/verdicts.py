@@ -27,15 +27,23 @@ def scan_verdicts(sources: Iterable[Source | str | Path] | str | Path) -> pl.Laz
     Raises:
         SourceError: A file is missing; at collection, one cannot be read.
     """
-    opened = opened_sources(sources)
-    return lazy_frame(lambda: _read(opened))
-
-
-def _read(sources: tuple[Source, ...]) -> pl.DataFrame:
-    read_rows = frame_of(Request(read_verdicts, sources, Job(())), workers=1)
-    frame = pl.concat([empty_frame(names.FINDINGS), read_rows], how="diagonal_relaxed")
     return (
-        frame.filter(pl.col("_problem").is_null())
+        read_verdict_lines(sources)
+        .filter(pl.col("_problem").is_null())
         .unique(names.KEY, keep="last", maintain_order=True)
         .select(*names.KEY, "_verdict", pl.col("_findings").str.json_decode(pl.List(pl.String)))
     )
+
+
+def read_verdict_lines(sources: Iterable[Source | str | Path] | str | Path) -> pl.LazyFrame:
+    """Every line of verdicts, those that cannot be used too, read once when first needed.
+
+    Columns: both indices (Int64), `_verdict`, `_findings` (String, a JSON list), `_source`, `_line`, `_problem`, ….
+    """
+    opened = opened_sources(sources)
+
+    def read() -> pl.DataFrame:
+        read_rows = frame_of(Request(read_verdicts, opened, Job(())), workers=1)
+        return pl.concat([empty_frame(names.FINDINGS), read_rows], how="diagonal_relaxed")
+
+    return lazy_frame(read)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +17,7 @@ from pipeline.errors import UsageError
 from pipeline.frames.exported import FACTS
 from pipeline.frames.metrics import RAW, metric_of
 from pipeline.profile.expressions import column, metrics_of
-from pipeline.sources.files import Source
+from pipeline.sources.files import Source, ends_digest
 
 TOKENS = "_tokens"
 ALWAYS = ("reward", "input_tokens", "output_tokens", "total_tokens")
@@ -27,6 +28,7 @@ NOT_KEPT = (
     "_agent_order",
     "_row_agent",
     "_group",
+    "_shown_agent",
     "_server",
     "_file",
     *(f"_input{p}" for p in names.PLACE),
@@ -66,9 +68,8 @@ def rollout_table(rollouts: pl.DataFrame, *, integers: Sequence[str] = ()) -> Ex
     """
     metrics = dict.fromkeys([*ALWAYS, *metrics_of(rollouts.columns)])
     for name in integers:
-        if name not in rollouts.columns or name not in metrics:
-            raise UsageError(f"--integers {name}: there is no such metric", hint=f"There are {', '.join(metrics)}.")
-        if not _is_whole(rollouts[name].alias("")):
+        metrics.setdefault(name)  # a shard may have none of them
+        if name in rollouts.columns and not _is_whole(rollouts[name].alias("")):
             raise UsageError(f"--integers {name}: some of its numbers are not whole", hint="Leave it out.")
     found = Exported(pl.DataFrame(), {}, {}, [])
     internal = [name for name in rollouts.columns if name.startswith(names.INTERNAL) and name not in NOT_KEPT]
@@ -103,17 +104,26 @@ def _metric(values: pl.Series, name: str, integers: Sequence[str], found: Export
 
 
 def _context(values: pl.Series, name: str) -> pl.Series:
-    """What rollouts are told apart by: texts as they are, numbers that were asked for as doubles."""
+    """What rollouts are told apart by: texts, also for numbers and flags among the fields that were asked for."""
     if values.dtype == pl.Categorical:
         return values.cast(pl.String)
-    return values.cast(pl.Float64) if name not in names.ROLLOUT_COLUMNS and values.dtype == pl.Int64 else values
+    return values.cast(pl.String) if name not in names.ROLLOUT_COLUMNS and not values.dtype.is_nested() else values
 
 
 def facts_of(
     exported: Exported, sources: Iterable[Source], options: dict[str, Any], counts: dict[str, int]
 ) -> dict[str, str]:
     """What a Parquet file says of where it comes from: tool, sources with size and SHA-256, options, row counts."""
-    told = [{"path": source.shown, "bytes": source.size, "sha256": _sha256(source.path)} for source in sources]
+    told = [
+        {
+            "path": source.shown,
+            "absolute": names.shown(os.path.realpath(source.path)),
+            "bytes": source.size,
+            "sha256": _sha256(source.path),
+            "ends": ends_digest(source.path, source.size),
+        }
+        for source in sources
+    ]
     about: dict[str, Any] = {
         "version": metadata.version("rollprof"),
         "sources": told,

@@ -36,7 +36,9 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
     with contextlib.ExitStack() as stack:
         files = []
         for place, (target, shown) in enumerate(zip(targets, paths, strict=True)):
-            if target.is_char_device():
+            with _telling(shown):
+                is_device = target.is_char_device()
+            if is_device:
                 temporary[place] = Path(tempfile.gettempdir()) / temporary[place].name
             path = temporary[place]
             stack.enter_context(undone(partial(_remove, path)))

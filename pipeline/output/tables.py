@@ -16,6 +16,7 @@ def plain_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str
     """A plain table: text to the left, numbers to the right, never cut."""
     content = [list(row) for row in rows]
     shown = [[cell(value) for value in row] for row in content]
+    headers = [cell(header) for header in headers]
     columns = list(zip(headers, *shown, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [_is_numeric([row[place] for row in content]) for place in range(len(headers))]
@@ -60,7 +61,7 @@ def cell(value: object) -> str:
         if abs(value) < PLAIN_BELOW:
             return f"{value:,.4g}"
         return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else _on_one_line(str(value))
+    return f"{value:,}" if isinstance(value, int) else on_one_line(str(value))
 
 
 def _rows(frame: pl.DataFrame) -> Iterable[dict[str, Any]]:
@@ -94,7 +95,7 @@ def _flat(value: object) -> object:
 def _markdown(headers: Sequence[str], rows: list[list[object]]) -> str:
     ruler = ["---:" if _is_numeric([row[place] for row in rows]) else "---" for place in range(len(headers))]
     body = [[cell(value).replace("|", "\\|") for value in row] for row in rows]
-    return "\n".join(f"| {' | '.join(row)} |" for row in ([h.replace("|", "\\|") for h in headers], ruler, *body))
+    return "\n".join(f"| {' | '.join(row)} |" for row in ([cell(h).replace("|", "\\|") for h in headers], ruler, *body))
 
 
 def _is_numeric(values: Sequence[object]) -> bool:
@@ -102,6 +103,6 @@ def _is_numeric(values: Sequence[object]) -> bool:
     return bool(known) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known)
 
 
-def _on_one_line(text: str) -> str:
-    """Text whose control characters cannot move a terminal's cursor."""
+def on_one_line(text: str) -> str:
+    """Text whose control characters are escaped, so that they move no terminal's cursor and break no line."""
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)

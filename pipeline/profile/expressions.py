@@ -15,9 +15,14 @@ CONFIDENCE = 0.975
 """Upper quantile of a two-sided 95 % interval."""
 
 
+def is_pattern(name: str) -> bool:
+    """Whether Polars reads a name as a pattern of names."""
+    return name == "*" or name.startswith("^")
+
+
 def column(name: str) -> pl.Expr:
     """The column of exactly this name; `pl.col` would read `*` and `^a.*$` as patterns."""
-    return cs.by_name(name).as_expr() if name == "*" or name.startswith("^") else pl.col(name)
+    return cs.by_name(name).as_expr() if is_pattern(name) else pl.col(name)
 
 
 def metrics_of(schema: Iterable[str]) -> list[str]:

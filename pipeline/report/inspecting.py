@@ -63,15 +63,18 @@ def _table(title: str, headers: Sequence[str], rows: Iterable[Sequence[object]])
 
 def _files(files: Sequence[File]) -> str:
     headers = ("", "file", "bytes", "lines", "usable", "blank", "malformed", "torn")
-    rows = [
-        (f.role, f.file, f.bytes, f.lines, f.usable, f.blank, f.malformed, f.torn) for f in files if not f.unreadable
-    ]
-    text = _table("Files", headers, rows)
+    told = [file for file in files if file.usable is not None]
+    rows = [(f.role, f.file, f.bytes, f.lines, f.usable, f.blank, f.malformed, f.torn) for f in told]
+    text = _table("Files", headers, rows) or "Files"
     missing = [role for role in ("inputs", "failures", "verdicts") if all(file.role != role for file in files)]
     more = [f"{file.role}, {file.compression}: {file.content_bytes:,} bytes in {file.file}" for file in _packed(files)]
-    more += [f"{file.role}: {file.file} {file.unreadable}" for file in files if file.unreadable]
+    more += [f"{file.role}: {file.file} {file.unreadable}{_before_that(file)}" for file in files if file.unreadable]
     more += [f"no {', no '.join(missing)} beside them"] if missing else []
     return "\n".join([text, *more])
+
+
+def _before_that(file: File) -> str:
+    return "" if file.lines is None else f" (told is what could be unpacked before that: {file.lines:,} lines)"
 
 
 def _packed(files: Sequence[File]) -> list[File]:

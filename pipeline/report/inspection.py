@@ -12,7 +12,6 @@ from pipeline.alignment import align
 from pipeline.errors import SourceError
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
 from pipeline.frames.lazy import collect
-from pipeline.frames.rollouts import scan_rollouts
 from pipeline.frames.tally import Watched
 from pipeline.options import ProfileOptions
 from pipeline.report.inspection_beside import (
@@ -23,6 +22,7 @@ from pipeline.report.inspection_beside import (
     profile_files,
     verdicts_found,
 )
+from pipeline.report.inspection_damage import rollouts_found
 from pipeline.report.inspection_fields import Export, Field, export_of, fields_of_inputs, fields_of_rollouts
 from pipeline.report.inspection_files import BadLines, File, bad_lines, files_of
 from pipeline.report.inspection_keys import KeyFaults, key_faults
@@ -81,7 +81,7 @@ def inspected(
         progress: Called with the number of bytes read since the last call.
 
     Raises:
-        SourceError: The rollouts cannot be read at all.
+        SourceError: A rollouts file cannot be read and is not a compressed one that is damaged.
         WorkerError: A worker process ended before its work was done.
     """
     unreadable: dict[str, str] = {}
@@ -92,7 +92,8 @@ def inspected(
             raise  # readings share their workers, so the error may be that of another file
         unreadable["inputs"] = error.message
         planned = collect(scan_inputs(()))
-    finished = collect(scan_rollouts(files.rollouts, options, progress=progress, begun=rollouts.reading))
+    found = rollouts_found(files.rollouts, options, begun=rollouts, progress=progress)
+    finished = found.rows
     known = bool(files.inputs) and "inputs" not in unreadable
     plan = planned.lazy() if known else inputs_of_rollouts(finished.lazy())
     aligned = align(plan, finished.lazy(), options)
@@ -102,7 +103,7 @@ def inspected(
     good_planned, good_finished = (frame.filter(pl.col("_problem").is_null()) for frame in (planned, finished))
     return Inspection(
         files=(
-            *files_of("rollouts", files.rollouts, rollouts.tally, finished),
+            *found.files,
             *files_of("inputs", files.inputs, inputs.tally, planned, unreadable=unreadable.get("inputs")),
             *(failures.files if failures else ()),
             *(verdicts.files if verdicts else ()),
@@ -115,10 +116,10 @@ def inspected(
             *(verdicts.bad_lines if verdicts else ()),
         ),
         fields=(
-            *fields_of_rollouts(rollouts.tally, finished, files.rollouts),
+            *fields_of_rollouts(found.tally, finished, found.sources),
             *fields_of_inputs(inputs.tally, planned, files.inputs),
         ),
-        exports=tuple(export_of(source) for source in files.rollouts if source.is_export),
+        exports=tuple(export_of(source) for source in found.sources if source.is_export),
         repeats={
             "finished": repeats_of(good_finished, good_planned),
             "planned": repeats_of(good_planned, good_planned),
@@ -126,7 +127,7 @@ def inspected(
         agents=agents_of(good_planned, good_finished),
         flagged=flagged(good_finished),
         keys=(
-            *key_faults("duplicate_rollouts", problems, finished, files.rollouts),
+            *key_faults("duplicate_rollouts", problems, finished, found.sources),
             *(key_faults("duplicate_inputs", problems, planned, files.inputs) if known else ()),
             *(
                 fault

@@ -26,7 +26,7 @@ class File:
         blank: Lines that are empty or white space.
         malformed: Lines that cannot be used.
         torn: Lines that are cut off.
-        unreadable: Why it cannot be read; its lines are not known then.
+        unreadable: Why it cannot be read to its end; its lines are those that could be unpacked, or not known.
     """
 
     role: str

@@ -108,6 +108,21 @@ def _of_failures(failures: pl.DataFrame) -> Notice | None:
     return Notice("failures_malformed", len(bad), message, places(bad))
 
 
+def verdict_notices(lines: pl.DataFrame) -> list[Notice]:
+    """Warnings about verdicts: lines that cannot be used, and rollouts that are judged twice.
+
+    Args:
+        lines: As `read_verdict_lines` gives them, collected.
+    """
+    bad = lines.filter(pl.col("_problem").is_not_null())
+    twice = lines.filter(pl.col("_problem").is_null() & pl.struct(names.KEY).is_duplicated())
+    found = [
+        ("verdicts_malformed", bad, "lines of the verdicts cannot be used"),
+        ("verdicts_twice", twice, "verdicts are about a rollout that another is about too; the last one counts"),
+    ]
+    return [Notice(code, len(rows), f"{len(rows):,} {what}", places(rows)) for code, rows, what in found if len(rows)]
+
+
 def _of_rows(frame: pl.DataFrame, which: pl.Expr, code: str, message: str, count: int | None = None) -> Notice | None:
     rows = frame.filter(which.fill_null(value=False)).sort("_source", "_line") if not frame.is_empty() else frame
     if rows.is_empty():

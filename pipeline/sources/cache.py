@@ -15,13 +15,12 @@ from functools import cache, partial
 from pathlib import Path
 
 from pipeline.leftovers import undone
-from pipeline.sources.files import Source
+from pipeline.sources.files import Source, ends_digest
 from pipeline.sources.readings import Request
 
 WORTHWHILE_BYTES = 8 << 20
 LARGEST_SHARE = 4
 BOUND_BYTES = 4 << 30
-ENDS_BYTES = 4096
 DIGEST_BYTES = 32
 SUFFIX = ".rollprof"
 HALF = ".tmp"
@@ -29,11 +28,12 @@ HALF_SECONDS = 3600
 
 
 def folder() -> Path:
-    """`ROLLPROF_CACHE_DIR`, else `rollprof` in the user's cache folder."""
-    if given := os.environ.get("ROLLPROF_CACHE_DIR"):
-        return Path(given)
-    users = os.environ.get("XDG_CACHE_HOME")
-    return (Path(users) if users else Path("~/.cache").expanduser()) / "rollprof"
+    """`ROLLPROF_CACHE_DIR`, else `rollprof` in the user's cache folder; nowhere for a user without a home."""
+    given, users = os.environ.get("ROLLPROF_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(given).expanduser() if given else Path(users or "~/.cache").expanduser() / "rollprof"
+    except RuntimeError:
+        return Path(os.devnull) / "rollprof"
 
 
 def key_of(request: Request) -> str | None:
@@ -54,7 +54,7 @@ def key_of(request: Request) -> str | None:
 
 def has(key: str | None) -> bool:
     """Whether something is kept under a key; whether it is whole is only seen when it is taken."""
-    return key is not None and _path(key).exists()
+    return key is not None and os.path.exists(_path(key))  # noqa: PTH110 - it takes every error for absence
 
 
 def kept(key: str) -> bytes | None:
@@ -98,12 +98,8 @@ def _path(key: str) -> Path:
 
 def _identity(source: Source) -> tuple[object, ...]:
     path = os.path.realpath(source.path)
-    with source.path.open("rb") as file:
-        about = os.fstat(file.fileno())
-        first = file.read(ENDS_BYTES)
-        file.seek(max(0, source.size - ENDS_BYTES))
-        last = file.read(ENDS_BYTES)
-    ends = hashlib.blake2b(first + last, digest_size=16).hexdigest()
+    about = source.path.stat()
+    ends = ends_digest(source.path, source.size)
     return path, source.shown, source.size, source.modified, about.st_ctime_ns, about.st_ino, ends
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import names
 from pipeline.sources import rows
 
+if TYPE_CHECKING:
+    from pipeline.options import Asked
+
 SHORT_BYTES = 128
 NONE = -1
 Scalar = float | str | bool | None
-Asked = tuple[str, tuple[str, ...]]
-"""A field that was asked for: the column's name, and the keys that lead to it from the row."""
 
 
 class Texts(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pipeline import names
@@ -31,16 +31,26 @@ def fetch(source: Source, places: Sequence[Place]) -> list[bytes]:
     Raises:
         SourceError: The source cannot be read, or another line stands at a place by now.
     """
+    order = sorted(range(len(places)), key=lambda number: places[number].offset)
+    lines = dict(zip(order, fetched(source, [places[number] for number in order]), strict=True))
+    return [lines[number] for number in range(len(places))]
+
+
+def fetched(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
+    """The lines at these places, which are in the order of their offsets, one at a time.
+
+    Raises:
+        SourceError: The source cannot be read, or another line stands at a place by now.
+    """
     read = _sought if source.seekable else _gone_through
-    lines = read(source, places)
-    for place, line in zip(places, lines, strict=True):
+    for place, line in zip(places, read(source, places), strict=True):
         if len(line) != place.length or not _has_key(line, (place.task, place.rollout)):
             raise SourceError(
                 f"was changed since it was read: rollout {place.task}:{place.rollout} is not there",
                 where=f"{source.shown}:{place.line}",
                 hint="Look at it again; an export has to be made again.",
             )
-    return lines
+        yield line
 
 
 def plain_row(line: bytes) -> dict[str, Any]:
@@ -57,10 +67,11 @@ def plain_row(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _sought(source: Source, places: Sequence[Place]) -> list[bytes]:
+def _sought(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
     try:
         with source.path.open("rb", buffering=0) as file:
-            return [_line_at(file.fileno(), place) for place in places]
+            for place in places:
+                yield _line_at(file.fileno(), place)
     except OSError as error:
         raise unreadable(source.shown, error) from error
 
@@ -74,15 +85,19 @@ def _line_at(file: int, place: Place) -> bytes:
     return line if begins and after in {b"", b"\n"} else b""
 
 
-def _gone_through(source: Source, places: Sequence[Place]) -> list[bytes]:
-    found = dict.fromkeys((place.offset for place in places), b"")
-    last = max(found, default=-1)
+def _gone_through(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
+    """The lines at places in their order; an empty one where none begins."""
+    wanted = iter(places)
+    place = next(wanted, None)
     for offset, view, _ in lines_of(source.whole()):
-        if offset in found:
-            found[offset] = bytes(view)
-        if offset >= last:
-            break
-    return [found[place.offset] for place in places]
+        while place is not None and place.offset <= offset:
+            yield bytes(view) if place.offset == offset else b""
+            place = next(wanted, None)
+        if place is None:
+            return
+    while place is not None:
+        yield b""
+        place = next(wanted, None)
 
 
 def _has_key(line: bytes, key: tuple[int, int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -19,6 +20,7 @@ from pipeline.sources.lines import PARQUET, Segment, compression_of, unreadable
 
 SEGMENT_BYTES = 16 << 20
 FILES_IN_A_JOB = 1000
+ENDS_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,18 @@ def open_source(path: str | Path) -> Source:
     except (OSError, ValueError) as error:
         raise unreadable(names.shown(path), error) from error
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
+
+
+def ends_digest(path: Path, size: int) -> str:
+    """A digest of the first and the last bytes of a file of this size: cheap, and another file has another.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        first = file.read(ENDS_BYTES)
+        file.seek(max(0, size - ENDS_BYTES))
+        return hashlib.blake2b(first + file.read(ENDS_BYTES), digest_size=16).hexdigest()
 
 
 def absent(path: Path) -> SourceError:

@@ -7,12 +7,15 @@ import gc
 import hashlib
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column
-from pipeline.sources.context import Asked, Context, Scalar, Texts
+from pipeline.sources.context import Context, Scalar, Texts
 from pipeline.sources.lines import Segment, lines_of
+
+if TYPE_CHECKING:
+    from pipeline.options import Asked
 
 TORN = "is cut off in the middle: it has no line end"
 TOO_DEEP = "is nested deeper than can be read"

@@ -162,7 +162,7 @@ def label_text(value: object) -> str | None:
     """
     if type(value) is str:
         if not value.isascii() and not encodable(value):
-            raise BadLineError("an agent's name has a lone surrogate")
+            raise BadLineError("a name has a lone surrogate")
         return value
     return str(value) if type(value) in {int, float} else None
 

@@ -190,7 +190,7 @@ class _Found:
         elif not in_folder:
             self.take("rollouts", path, note=note)
         elif path.name.endswith(names.ROLLOUT_SUFFIXES):
-            if _starts_like_rollouts(path):
+            if _may_be_rollouts(path):
                 self.take("rollouts", path, note=True)
             else:
                 self.passed_over.append(path)
@@ -241,6 +241,14 @@ def _starts_like_rollouts(path: Path) -> bool:
     return False
 
 
+def _may_be_rollouts(path: Path) -> bool:
+    """Whether a file starts like rollouts, or is so damaged that reading it has to say so."""
+    try:
+        return _starts_like_rollouts(path)
+    except SourceError:
+        return True
+
+
 def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
     """Each file once, however it was named."""
     unique: dict[str, Path] = {}
@@ -252,6 +260,12 @@ def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
 def _no_rollouts(found: _Found, named: list[str]) -> Exception:
     if not named:
         return UsageError("no rollouts named", hint="Name a rollouts file or a run folder.")
+    if found.passed_over and all(name.endswith(names.TASKS_FILE) for name in named):
+        return SourceError(
+            "is a profile: its rows are tasks, and no rollouts",
+            where=", ".join(named[:3]),
+            hint="Name the rollouts that it was made from; rollprof query takes a profile itself.",
+        )
     others = [*found.inputs, *found.failures, *found.passed_over]
     what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
     return SourceError(

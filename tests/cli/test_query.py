@@ -150,3 +150,46 @@ def test_a_reader_that_leaves_is_no_trouble(folder: Path) -> None:
     done = end_of(start(["-c", command], folder, program=("bash",)))
     assert (done.exit_code, len(done.stdout.splitlines())) == (0, 1)
     assert "Traceback" not in done.stderr
+
+
+def test_metrics_whose_names_are_patterns(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_bytes(jsonl([finished(0, 0, reward=1, **{"*": 2, "^a$": 3})]))
+    args = ["r.jsonl", "--rollouts-only", "--json", "-q"]
+    (row,) = rows_of(run_command(["query", "--sql", "select * from rollouts", *args], tmp_path))
+    assert (row["(*)"], row["(^a$)"]) == (2, 3)
+    (row,) = rows_of(run_command(["query", "--sql", 'select "(*)" + "(^a$)" as x from rollouts', *args], tmp_path))
+    assert row == {"x": 5}
+
+
+def test_text_columns_join_and_match(folder: Path) -> None:
+    rows = [{**row, "domain": f"d{row['_ng_task_index']}"} for row in ROWS]
+    (folder / "r.jsonl").write_bytes(jsonl(rows))
+    pl.DataFrame({"domain": ["d1", "d2"], "label": ["x", "y"]}).write_csv(folder / "l.csv")
+    text = (
+        'select l.label, count(*) as n from rollouts join l on rollouts."_row.domain" = l.domain group by 1 order by 1'
+    )
+    assert sql(folder, text, "--table", "l=l.csv") == [{"label": "x", "n": 2}, {"label": "y", "n": 2}]
+    assert sql(folder, """select count(*) as n from rollouts where "_row.domain" like 'd%'""") == [{"n": 6}]
+
+
+def test_a_table_is_the_file_of_exactly_that_name(folder: Path) -> None:
+    (folder / "x[1].csv").write_text("a\n1\n")
+    (folder / "x1.csv").write_text("a\n9\n")
+    assert sql(folder, "select a from l", "--table", "l=x[1].csv") == [{"a": 1}]
+
+
+@pytest.mark.parametrize("content", ["", "a,b\n1\n1,2,3\n"])
+def test_tables_that_cannot_be_read(content: str, folder: Path) -> None:
+    (folder / "bad.csv").write_text(content)
+    done = run_command(["query", "--sql", "select * from l", "r.jsonl", "--table", "l=bad.csv"], folder)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "bad.csv: cannot be read" in done.stderr
+
+
+def test_verdicts_that_cannot_be_used_are_told(folder: Path) -> None:
+    verdict = {"_ng_task_index": 0, "_ng_rollout_index": 0, "verdict": "healthy"}
+    (folder / "rollout_verdicts.jsonl").write_bytes(b'{"_ng_task_index":0,\n' + jsonl([verdict, verdict]))
+    done = run_command(["query", "coverage", "r.jsonl", "--json"], folder)
+    assert rows_of(done)[0]["healthy"] == 1
+    assert "1 lines of the verdicts cannot be used (first: rollout_verdicts.jsonl:1)" in done.stderr
+    assert "2 verdicts are about a rollout that another is about too" in done.stderr

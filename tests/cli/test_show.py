@@ -1,14 +1,11 @@
 """`rollprof show`: lists of rollouts, one of them in full, the best beside the worst; and what it refuses."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.frames.lazy import collect
-from pipeline.run import open_run
 from tests.cli.processes import end_of, read_end, start
 from tests.cli.run_files import assert_refused, write_run
 from tests.cli.terminal import on_terminal
@@ -285,7 +282,7 @@ def test_a_file_for_the_output(folder: Path) -> None:
         (["--sort", "nonsense"], ["nonsense", "output_tokens"]),
         (["--where", "nonsense > 1"], ["nonsense", "output_tokens"]),
         (["--where", "reward <"], ["--where"]),
-        (["--where", "reward"], ["--where", "Boolean"]),
+        (["--where", "reward"], ["--where", "neither true nor false"]),
         (["--where", ""], ["--where"]),
         (["--where", "* "], ["--where"]),
         (["--where", "reward < 'x'"], ["--where"]),
@@ -325,15 +322,9 @@ def test_a_row_that_is_nested_deep(tmp_path: Path) -> None:
     assert show(tmp_path, "0:0", "--raw").encode() == deep(1000)
 
 
-def exported(folder: Path) -> Path:
-    path = folder / "run.parquet"
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        collect(open_run("run.jsonl").export).write_parquet(path)
-    finally:
-        os.chdir(here)
-    return path
+def exported(folder: Path) -> None:
+    done = run_command(["export", "run.jsonl", "-o", "run.parquet", "-q"], folder)
+    assert done.exit_code == 0, done.stderr
 
 
 def test_an_export_finds_its_dump(folder: Path) -> None:
@@ -346,17 +337,25 @@ def test_an_export_finds_its_dump(folder: Path) -> None:
 def test_an_export_without_its_dump(folder: Path) -> None:
     exported(folder)
     (folder / "run.jsonl").unlink()
-    assert_refused(refused(folder, "0:1", run="run.parquet"), 3, "run.jsonl: is not there", "export")
+    assert_refused(refused(folder, "0:1", run="run.parquet"), 3, "is not there", "export")
     listed = run_command(["show", "run.parquet"], folder)
     assert len(keys_of(listed.stdout)) == len(DONE)
-    assert "without answers: run.jsonl" in listed.stderr
+    assert "without answers: " in listed.stderr
 
 
 def test_a_dump_that_was_edited_after_its_export(folder: Path) -> None:
     exported(folder)
     (folder / "run.jsonl").write_bytes(jsonl([DONE[0] | {"more": 1}, *DONE[1:]]))
     for words in (["0:0"], ["0:1", "--raw"]):
-        assert_refused(refused(folder, *words, run="run.parquet"), 3, "was changed")
+        assert_refused(refused(folder, *words, run="run.parquet"), 3, "changed since it was exported")
+
+
+def test_another_dump_of_the_same_name_is_not_taken(folder: Path) -> None:
+    exported(folder)
+    other = folder / "other"
+    other.mkdir()
+    (other / "run.jsonl").write_bytes((folder / "run.jsonl").read_bytes().replace(b"second line", b"another one"))
+    assert "second line" in show(other, "0:1", run="../run.parquet")
 
 
 def test_a_kept_run_is_read_again_when_it_is_edited(folder: Path) -> None:

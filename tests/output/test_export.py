@@ -133,8 +133,9 @@ def test_whole_numbers_are_kept_where_asked_and_told_where_rounded(tmp_path: Pat
     kept = rollout_table(rollouts, integers=["seed"])
     assert kept.rounded == {}
     assert kept.table["seed"].to_list() == [large, 2]
-    with pytest.raises(UsageError, match="no such metric"):
-        rollout_table(rollouts, integers=["nope"])
+    assert rollout_table(rollouts, integers=["nope"]).table.schema["nope"] == pl.Int64
+    with pytest.raises(UsageError, match="not whole"):
+        rollout_table(rollouts.with_columns(half=0.5), integers=["half"])
 
 
 def test_other_parquet_is_refused(tmp_path: Path) -> None:
@@ -182,7 +183,10 @@ def test_lines_are_copied_as_they_are(tmp_path: Path) -> None:
         (["-o", "x.parquet", "--where", "nope > 1"], "nope"),
         (["-o", "x.parquet", "--where", "reward >"], "--where"),
         (["-o", "x.parquet", "--tasks", "--integers", "reward"], "--tasks"),
-        (["-o", "x.parquet", "--integers", "nope"], "nope"),
+        (["-o", "x.parquet", "--integers", "reward"], "not whole"),
+        (["-o", "x.parquet", "--where", "_agent > 1"], "--where"),
+        (["-o", "x.parquet", "--where", "sum(reward) > 1"], "one answer for all rollouts"),
+        (["-o", "x.parquet", "--where", "output_tokens"], "neither true nor false"),
     ],
 )
 def test_mistakes(args: list[str], said: str, tmp_path: Path) -> None:
