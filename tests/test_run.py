@@ -13,6 +13,7 @@ from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ProfileOptions
 from pipeline.run import Run
+from pipeline.sources import cache
 from queries import QUERIES
 from tests.command import run_command
 from tests.runs import finished, jsonl, planned
@@ -135,6 +136,16 @@ def test_queries_give_the_same_rows_from_dump_and_export(folder: Path) -> None:
     for name in QUERIES:
         if name != "failure_classes":  # the sidecar lies beside the dump
             assert_frame_equal(found[name], want[name])
+
+
+def test_queries_give_the_same_rows_from_the_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROLLPROF_CACHE_DIR", str(folder / "cache"))
+    monkeypatch.setattr(cache, "WORTHWHILE_BYTES", 0)
+    want = answers(pipeline.open_run(folder / "r.jsonl"))
+    assert len(list((folder / "cache").iterdir())) == 2
+    found = answers(pipeline.open_run(folder / "r.jsonl"))
+    for name in QUERIES:
+        assert_frame_equal(found[name], want[name])
 
 
 def test_a_query_by_any_column(folder: Path) -> None:

@@ -45,7 +45,7 @@ def key_of(request: Request) -> str | None:
         return None
     try:
         sources = [_identity(source) for source in request.sources]
-        code = [_code(name) for name in ("sources", "frames")]
+        code = [_code(name) for name in (".", "sources", "frames")]
     except OSError:
         return None
     what = (code, request.read.__name__, request.template._asdict(), sources)
