@@ -23,6 +23,13 @@ def measured(run: Run, *metrics: str) -> pl.LazyFrame:
     return with_numbers(run.rollouts, *metrics).filter(pl.col("_measured"))
 
 
+def planned(run: Run) -> pl.LazyFrame:
+    """The planned rollouts by key, with what a quality check says of those that finished as `_verdict`."""
+    return run.aligned.frame.drop(names.FINDINGS, strict=False).join(
+        run.rollouts.select(*names.KEY, "_verdict"), on=names.KEY, how="left", maintain_order="left"
+    )
+
+
 def scored(run: Run, *metrics: str) -> pl.LazyFrame:
     """The measured rollouts that have a reward and a number in each of these columns.
 

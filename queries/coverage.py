@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.run import Run
-from queries.columns import by_columns
+from queries.columns import by_columns, planned
 from queries.figures import per_group
 
 VERDICTS = ("healthy", "unhealthy", "unobserved")
@@ -22,7 +22,7 @@ def coverage(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
     Columns: `_agent` (String), or those of `by`; then counts (UInt32): `tasks`; `expected` planned rollouts, of them
     `finished` and `missing`; of the finished ones `masked`, `measured` (those that figures are over), `unscored`
     (measured, but without a reward), `truncated` (null where that was not read); `healthy`, `unhealthy`,
-    `unobserved`, `no_verdict`: what a quality check said of the finished ones.
+    `unobserved`, `other_verdict`, `no_verdict`: what a quality check said of the finished ones; these five add up.
 
     Args:
         run: What is asked about.
@@ -31,11 +31,8 @@ def coverage(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
     Raises:
         UsageError: There is no column of `by`.
     """
-    finished = run.rollouts
-    group = by_columns(finished, by) or ["_agent"]
-    judged = run.aligned.frame.drop(names.FINDINGS, strict=False).join(
-        finished.select(*names.KEY, "_verdict"), on=names.KEY, how="left", maintain_order="left"
-    )
+    group = by_columns(run.rollouts, by) or ["_agent"]
+    judged = planned(run)
     schema = judged.collect_schema()
     done, measured, verdict = pl.col("_finished"), pl.col("_measured"), pl.col("_verdict")
     unscored = measured & pl.col(names.REWARD).is_null() if names.REWARD in schema else measured
@@ -52,5 +49,6 @@ def coverage(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
         unscored=unscored.sum(),
         truncated=truncated,
         **{name: (done & (verdict == name)).sum() for name in VERDICTS},
+        other_verdict=(done & verdict.is_not_null() & ~verdict.is_in(VERDICTS)).sum(),
         no_verdict=(done & verdict.is_null()).sum(),
     )

@@ -15,6 +15,26 @@ GROUP = (names.TASK, "_agent")
 """A group: the rollouts of one task by one agent."""
 
 
+def within(by: Sequence[str]) -> list[str]:
+    """The columns that make the groups (task, agent) in each group of other columns, which come first."""
+    return list(dict.fromkeys((*by, *GROUP)))
+
+
+def aliased(group: Sequence[str]) -> list[pl.Expr]:
+    """The columns to group by under names that no join takes for a pattern and no figure has."""
+    return [column(name).alias(key) for key, name in zip(aliases(group), group, strict=True)]
+
+
+def aliases(group: Sequence[str]) -> list[str]:
+    """The names that `aliased` gives."""
+    return [f"by {place}" for place in range(len(group))]
+
+
+def own_names(group: Sequence[str]) -> list[pl.Expr]:
+    """The columns that `aliased` gives under their own names again."""
+    return [pl.col(key).alias(name) for key, name in zip(aliases(group), group, strict=True)]
+
+
 def need_apart(group: Sequence[str], figures: Iterable[str]) -> None:
     """Makes sure that no column that rows are grouped by is called like a figure of the answer.
 
@@ -51,7 +71,8 @@ def together(rows: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
     figures would depend on the number of threads.
     """
     keys = [column(name) for name in group]
-    return rows.sort(keys, nulls_last=True, maintain_order=True).map_batches(pl.DataFrame.rechunk)
+    ordered = rows.sort(keys, nulls_last=True, maintain_order=True) if keys else rows
+    return ordered.map_batches(pl.DataFrame.rechunk)
 
 
 def mean_tokens(rollouts: pl.LazyFrame) -> dict[str, pl.Expr]:

@@ -8,10 +8,10 @@ import polars as pl
 
 from pipeline import names
 from pipeline.errors import UsageError
-from pipeline.profile.expressions import column, spread_statistics
+from pipeline.profile.expressions import spread_statistics
 from pipeline.run import Run
 from queries.columns import by_columns, scored
-from queries.figures import need_apart, number, per_group, together
+from queries.figures import aliased, aliases, need_apart, number, own_names, per_group, together
 
 MOST_BINS = 10_000
 SMALL = 2.0**-16
@@ -48,9 +48,9 @@ def reward_by_tokens(
     rollouts = scored(run, field)
     group = by_columns(rollouts, by)
     need_apart(group, FIGURES)
-    keys = {f"by {place}": name for place, name in enumerate(group)}
+    keys = aliases(group)
     rows = rollouts.select(
-        *(column(name).alias(key) for key, name in keys.items()),
+        *aliased(group),
         pl.col(names.TASK),
         pl.lit(0, pl.Int8).alias("all"),
         reward=number(names.REWARD),
@@ -61,7 +61,7 @@ def reward_by_tokens(
     figures = per_group(rows, cells, low=value.min(), high=value.max(), rollouts=pl.len(), tasks=tasks)
     interval = spread_statistics(together(rows, cells), cells, [("reward", "{}")], tuple(INTERVAL)).rename(INTERVAL)
     joined = figures.join(interval, on=cells, nulls_equal=True, maintain_order="left")
-    return joined.select(*(pl.col(key).alias(name) for key, name in keys.items()), *FIGURES)
+    return joined.select(*own_names(group), *FIGURES)
 
 
 def _with_bins(rows: pl.LazyFrame, group: list[str], bins: int, *, quantiles: bool) -> pl.LazyFrame:

@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from pipeline import names
 from pipeline.profile.expressions import finite
 from pipeline.run import Run
-from queries.columns import scored
-from queries.figures import GROUP, number, per_group
+from queries.columns import by_columns, scored
+from queries.figures import GROUP, aliased, aliases, need_apart, number, own_names, per_group, together
 
 ROUNDING = 1e-12
 """Task means that differ by less than this share differ by rounding only."""
 SCOPES = ("within tasks, mean of per-task", "within tasks, pooled", "between tasks", "pooled over everything")
 COUNTS = ("tasks", "rollouts", "tasks_left_out")
+OF_TASKS = ("rollouts", "mean_reward", "mean_tokens", "correlation")
 
 
-def token_correlation(run: Run, *, field: str = "output_tokens", per_task: bool = False) -> pl.LazyFrame:
+def token_correlation(
+    run: Run, *, field: str = "output_tokens", per_task: bool = False, by: Sequence[str] = ()
+) -> pl.LazyFrame:
     """Pearson correlation of reward and a token count, within and between tasks; with per_task=true of each task.
 
-    Over the scored rollouts that have the field; a task is a task of an agent. The four scopes can differ in sign.
+    Over the scored rollouts that have the field; a task is a task of an agent. The four scopes can differ in sign. With
+    `by` each group has the four, over its rollouts only.
 
-    Columns: `scope` (String): per-task correlations averaged, deviations from the task's means pooled, task means,
-    all rollouts; `correlation` (Float64), null where rewards or counts do not differ; `tasks`, `rollouts` (UInt32):
-    what it is over; `tasks_left_out` (UInt32): tasks whose rewards or counts do not differ have no correlation to
-    average, those of one rollout no deviation to pool.
-    With `per_task`: `_ng_task_index`, `_agent`, `rollouts` (UInt32), `mean_reward`, `mean_tokens`, `correlation`
-    (Float64, null where rewards or counts do not differ).
+    Columns: those of `by`; `scope` (String): per-task correlations averaged, deviations from the task's means
+    pooled, task means, all rollouts; `correlation` (Float64), null where rewards or counts do not differ; `tasks`,
+    `rollouts` (UInt32): what it is over; `tasks_left_out` (UInt32): tasks whose rewards or counts do not differ
+    have no correlation to average, those of one rollout no deviation to pool.
+    With `per_task`: those of `by`; `_ng_task_index`, `_agent`, `rollouts` (UInt32), `mean_reward`, `mean_tokens`,
+    `correlation` (Float64, null where rewards or counts do not differ).
 
     Args:
         run: What is asked about.
         field: The metric that is the length.
         per_task: Whether to give one row a task instead.
+        by: Columns that make a group; the answer is sorted by them first.
 
     Raises:
         UsageError: There is no such column.
     """
-    rows = scored(run, field).select(*GROUP, x=number(names.REWARD), y=number(field))
-    tasks = per_group(rows, GROUP, rollouts=pl.len(), **_moments(), x=_mean("x"), y=_mean("y"))
-    tasks = tasks.with_columns(correlation=_correlation())
+    rollouts = scored(run, field)
+    group = by_columns(rollouts, by)
+    need_apart(group, ("scope", *COUNTS, *OF_TASKS))
+    rows = rollouts.select(*aliased(group), *GROUP, x=number(names.REWARD), y=number(field))
+    keys = aliases(group)
+    tasks = per_group(rows, [*keys, *GROUP], rollouts=pl.len(), **_moments(), x=_mean("x"), y=_mean("y"))
+    tasks = tasks.with_columns(correlation=_correlation(), mean_reward="x", mean_tokens="y")
     if per_task:
-        return tasks.select(*GROUP, "rollouts", mean_reward="x", mean_tokens="y", correlation="correlation")
+        return tasks.select(*own_names(group), *(name for name in GROUP if name not in group), *OF_TASKS)
     found = pl.concat(
-        pl.LazyFrame({"scope": [scope]}).join(figures.select("correlation", *COUNTS), how="cross")
-        for scope, figures in zip(SCOPES, _scopes(rows, tasks), strict=True)
+        figures.select(*keys, pl.lit(scope).alias("scope"), "correlation", *COUNTS)
+        for scope, figures in zip(SCOPES, _scopes(rows, tasks, keys), strict=True)
     )
+    if keys:
+        return together(found, keys).select(*own_names(group), "scope", "correlation", *COUNTS)
     scopes = pl.LazyFrame({"scope": SCOPES}, schema={"scope": pl.String})
     return scopes.join(found, on="scope", how="left", maintain_order="left").with_columns(pl.col(COUNTS).fill_null(0))
 
 
-def _scopes(rows: pl.LazyFrame, tasks: pl.LazyFrame) -> list[pl.LazyFrame]:
-    """The figures of each scope: the correlation, or what it is worked out from, and what it is over."""
+def _scopes(rows: pl.LazyFrame, tasks: pl.LazyFrame, by: Sequence[str]) -> list[pl.LazyFrame]:
+    """The figures of each scope in each group: the correlation, or what it is worked out from, and what it is over."""
     none, rollouts, known = pl.lit(0, pl.UInt32), pl.col("rollouts"), pl.col("correlation").is_not_null()
     several = rollouts > 1
     averaged = {"correlation": pl.col("correlation").mean(), "tasks": known.sum(), "tasks_left_out": (~known).sum()}
@@ -62,10 +75,10 @@ def _scopes(rows: pl.LazyFrame, tasks: pl.LazyFrame) -> list[pl.LazyFrame]:
     between = {"tasks": pl.len(), "rollouts": rollouts.sum(), "tasks_left_out": none.first()}
     everything = {"tasks": pl.struct(GROUP).n_unique(), "rollouts": pl.len(), "tasks_left_out": none.first()}
     return [
-        per_group(tasks, (), **averaged, rollouts=rollouts.filter(known).sum()),
-        per_group(tasks, (), **pooled, **counted).with_columns(correlation=_correlation()),
-        per_group(tasks, (), **_moments(ROUNDING), **between).with_columns(correlation=_correlation()),
-        per_group(rows, (), **_moments(), **everything).with_columns(correlation=_correlation()),
+        per_group(tasks, by, **averaged, rollouts=rollouts.filter(known).sum()),
+        per_group(tasks, by, **pooled, **counted).with_columns(correlation=_correlation()),
+        per_group(tasks, by, **_moments(ROUNDING), **between).with_columns(correlation=_correlation()),
+        per_group(rows, by, **_moments(), **everything).with_columns(correlation=_correlation()),
     ]
 
 

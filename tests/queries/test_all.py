@@ -6,21 +6,24 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from pipeline.errors import UsageError
 from queries import QUERIES
 from tests.queries.asking import SEEDS, answer, opened, rollout, some_rollouts
-from tests.runs import Row, finished
+from tests.runs import Row, finished, planned
 
 FORMS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in QUERIES),
-    *((name, {"by": ["agent"]}) for name, query in QUERIES.items() if "by" in inspect.signature(query).parameters),
+    *((name, {"by": ["agent"]}) for name in QUERIES),
     ("hardest", {"n": 0}),
     ("reward_by_tokens", {"quantiles": False, "bins": 3}),
     ("token_correlation", {"per_task": True}),
+    ("token_correlation", {"per_task": True, "by": ["agent"]}),
     ("zero_signal", {"summary": True}),
+    ("zero_signal", {"summary": True, "by": ["agent"]}),
     ("zero_signal", {"metrics": ["reward", "output_tokens"], "min_rollouts": 1, "tolerance": 5.0}),
 ]
 NEED_REWARD = {
@@ -50,7 +53,7 @@ def test_nothing_one_and_many_rollouts_have_answers_of_the_same_columns(
         answers.append(answer(run, name, **parameters))
         assert answers[-1].schema == promised
     assert answers[0].schema == answers[1].schema == answers[2].schema
-    always = (name, parameters) == ("token_correlation", {}) or parameters.get("summary")
+    always = (name, parameters) in (("token_correlation", {}), ("zero_signal", {"summary": True}))
     assert len(answers[0]) == (4 if always else 0)
 
 
@@ -114,27 +117,45 @@ def test_a_column_that_cannot_be_used_is_refused(
         answer(run, name, **{parameter: column})
 
 
-@pytest.mark.parametrize("name", [name for name, parameters in FORMS if "by" in parameters])
+@pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize(
-    ("by", "says"),
-    [
-        ("nowhere", "there is no column '_nowhere'"),
-        ("findings", "'_findings' holds lists"),
-        ("tasks", "no grouping by 'tasks'"),
-    ],
+    ("by", "says"), [("nowhere", "there is no column '_nowhere'"), ("findings", "'_findings' holds lists")]
 )
 def test_a_group_that_cannot_be_made_is_refused(name: str, by: str, says: str, tmp_path: Path) -> None:
-    run = opened(tmp_path, [rollout(0, 0, 1.0, 5, tasks=3)])
+    run = opened(tmp_path, [rollout(0, 0, 1.0, 5)])
     with pytest.raises(UsageError, match=says):
         answer(run, name, by=[by])
 
 
-@pytest.mark.parametrize("name", [name for name, parameters in FORMS if "by" in parameters])
+@form
+def test_no_group_is_called_like_a_figure(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
+    figure = answer(opened(tmp_path, []), name, **parameters).columns[-1]
+    run = opened(tmp_path, [rollout(0, 0, 1.0, 5, **{figure: 3})])
+    with pytest.raises(UsageError, match=f"no grouping by '{figure}'"):
+        answer(run, name, **parameters | {"by": [figure]})
+
+
+@pytest.mark.parametrize("name", QUERIES)
 def test_groups_are_sorted_and_may_be_null(name: str, tmp_path: Path) -> None:
     topics: list[Row] = [{"topic": "zinc"}, {"topic": "amber"}, {}, {"topic": "zinc"}]
-    run = opened(tmp_path, [rollout(task, 0, 1.0, 5, **topic) for task, topic in enumerate(topics)])
-    found = answer(run, name, by=["row.topic", "row.topic"])["_row.topic"].to_list()
+    inputs = [planned(task, repeat, **topic) for task, topic in enumerate([*topics, *topics]) for repeat in range(3)]
+    rollouts = [rollout(task, repeat, float(repeat or task < 4), 5) for task in range(8) for repeat in range(2)]
+    run = opened(tmp_path, rollouts, inputs=inputs)
+    found = answer(run, name, by=["input.topic", "input.topic"])["_input.topic"].to_list()
     assert list(dict.fromkeys(found)) == ["amber", "zinc", None]
+
+
+@form
+def test_a_group_has_the_answer_of_a_run_of_it_alone(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
+    rollouts = some_rollouts(2)
+    by = list(dict.fromkeys([*parameters.get("by", []), "row.topic"]))
+    found = answer(opened(tmp_path, rollouts), name, **parameters | {"by": by})
+    for topic in ("coins", "notes"):
+        alone = opened(tmp_path, [row for row in rollouts if row["topic"] == topic])
+        expected = answer(alone, name, **parameters | {"by": by})
+        assert_frame_equal(
+            found.filter(pl.col("_row.topic") == topic), expected, check_row_order=name != "metric_table"
+        )
 
 
 @pytest.mark.parametrize(("name", "parameter"), [*MINE.items(), ("zero_signal", "metrics")])
@@ -149,9 +170,14 @@ def test_a_metric_may_have_any_name(name: str, parameter: str, column: str, tmp_
     assert_frame_equal(answer(opened(tmp_path, rollouts), name, **{parameter: value}), expected)
 
 
-@pytest.mark.parametrize("name", [name for name, parameters in FORMS if "by" in parameters])
+@pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("column", ["*", "^out.*$", "{b}"])
 def test_groups_may_be_by_a_metric_of_any_name(name: str, column: str, tmp_path: Path) -> None:
-    rollouts = [rollout(0, repeat, repeat % 2, 5, **{column: repeat // 2}) for repeat in range(4)]
-    found = answer(opened(tmp_path, rollouts), name, by=[column])
+    rollouts = [
+        rollout(task, repeat, repeat % 2 or task, 5, **{column: repeat // 2})
+        for task in range(2)
+        for repeat in range(4)
+    ]
+    failures = [planned(0, repeat) for repeat in range(4)]
+    found = answer(opened(tmp_path, rollouts, failures=failures), name, by=[column])
     assert set(found.get_column(column).to_list()) == {0, 1}

@@ -42,9 +42,20 @@ def test_what_is_missing_truncated_and_judged(tmp_path: Path) -> None:
     ]
 
 
+def test_every_finished_rollout_has_one_of_the_verdicts(tmp_path: Path) -> None:
+    said = ["healthy", "unhealthy", "unobserved", "dubious", "", "HEALTHY"]
+    verdicts = [verdict(0, repeat, one) for repeat, one in enumerate(said)]
+    (row,) = answer(
+        opened(tmp_path, [rollout(0, repeat, 1.0) for repeat in range(8)], verdicts=verdicts), "coverage"
+    ).to_dicts()
+    kinds = ("healthy", "unhealthy", "unobserved", "other_verdict", "no_verdict")
+    assert [row[kind] for kind in kinds] == [1, 1, 1, 3, 2]
+    assert row["finished"] == 8
+
+
 def counts(topic: str, **some: Any) -> Row:
     """The counts of a topic, 0 unless said otherwise."""
     names = ("finished", "missing", "masked", "measured", "unscored", "truncated")
-    verdicts = ("healthy", "unhealthy", "unobserved", "no_verdict")
+    verdicts = ("healthy", "unhealthy", "unobserved", "other_verdict", "no_verdict")
     zeros: Row = dict.fromkeys((*names, *verdicts), 0)
     return {"_input.topic": topic, "tasks": 1, "expected": 3, **zeros, **some}

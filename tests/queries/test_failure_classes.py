@@ -36,3 +36,23 @@ def test_a_run_whose_rollouts_all_finished_has_attempts_only(tmp_path: Path) -> 
 def test_without_a_sidecar_nothing_is_known(tmp_path: Path) -> None:
     run = opened(tmp_path, [rollout(0, 0, 1.0)], inputs=[planned(), planned(1), planned(2)])
     assert answer(run, "failure_classes").rows() == [("unknown", 2, 1.0, 0, 0)]
+
+
+def test_classes_of_each_group(tmp_path: Path) -> None:
+    inputs = [planned(0, repeat, topic="coins") for repeat in range(3)] + [planned(1, 0, topic="notes"), planned(2, 0)]
+    attempts = [(0, 0, "timeout"), (0, 0, "crash"), (0, 1, "timeout"), (1, 0, "timeout"), (9, 0, "crash")]
+    failures = [failed(*attempt) for attempt in attempts]
+    run = opened(tmp_path, [rollout(0, 1, 1.0, topic="late")], inputs=inputs, failures=failures)
+    assert answer(run, "failure_classes", by=["input.topic"]).rows() == [
+        ("coins", "crash", 1, 0.5, 1, 0),
+        ("coins", "unknown", 1, 0.5, 0, 0),
+        ("coins", "timeout", 0, 0.0, 2, 1),
+        ("notes", "timeout", 1, 1.0, 1, 0),
+        (None, "unknown", 1, 1.0, 0, 0),
+    ]
+    assert answer(run, "failure_classes", by=["row.topic"]).rows() == [
+        ("late", "timeout", 0, None, 1, 1),
+        (None, "unknown", 2, 0.5, 0, 0),
+        (None, "timeout", 1, 0.25, 2, 0),
+        (None, "crash", 1, 0.25, 1, 0),
+    ]

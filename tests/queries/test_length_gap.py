@@ -28,3 +28,18 @@ def test_of_one_task(tmp_path: Path) -> None:
     rollouts = [rollout(0, place, place < 2, 100 * (place + 1)) for place in range(4)]
     (row,) = ask(tmp_path, "length_gap", rollouts)
     assert (row["passing"], row["failing"], row["gap"]) == (150.0, 350.0, -200.0)
+
+
+def test_of_each_group(tmp_path: Path) -> None:
+    cells = [(0, "coins", 100, 40), (0, "notes", 10, 30), (1, "coins", 90, 10)]
+    rollouts = [
+        rollout(task, 2 * place + failing, float(not failing), tokens, topic=topic)
+        for place, (task, topic, *counts) in enumerate(cells)
+        for failing, tokens in enumerate(counts)
+    ]
+    found = ask(tmp_path, "length_gap", rollouts, by=["row.topic"])
+    assert [(row["_row.topic"], row["_ng_task_index"], row["gap"]) for row in found] == [
+        ("coins", 1, 80.0),
+        ("coins", 0, 60.0),
+        ("notes", 0, -20.0),
+    ]

@@ -26,3 +26,18 @@ def test_spread(seed: int, tmp_path: Path) -> None:
 def test_one_repeat_has_no_spread(tmp_path: Path) -> None:
     (row,) = ask(tmp_path, "repeat_spread", [rollout(task, 0, task % 2) for task in range(4)])
     assert (row["mean"], row["min"], row["max"], row["std"], row["se"]) == (0.5, 0.5, 0.5, None, None)
+
+
+def test_of_each_group(tmp_path: Path) -> None:
+    cells = [
+        (0, 0, 0.0, "coins"),
+        (1, 0, 1.0, "coins"),
+        (0, 1, 1.0, "coins"),
+        (1, 1, 1.0, "coins"),
+        (2, 5, 0.25, "notes"),
+    ]
+    rollouts = [rollout(task, repeat, reward, topic=topic) for task, repeat, reward, topic in cells]
+    found = [list(row.values()) for row in ask(tmp_path, "repeat_spread", rollouts, by=["row.topic"])]
+    # the means of coins are 1/2 and 1
+    assert found[0] == ["a", "coins", 2, 2, 4, 0.75, pytest.approx(sqrt(0.125)), 0.25, 0.5, 1.0]
+    assert found[1] == ["a", "notes", 1, 1, 1, 0.25, None, None, 0.25, 0.25]

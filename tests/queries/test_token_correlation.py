@@ -90,3 +90,24 @@ def test_task_means_that_differ_by_rounding_do_not_differ(tmp_path: Path) -> Non
         rollout(task, place, reward, task) for task, group in enumerate(rewards) for place, reward in enumerate(group)
     ]
     assert ask(tmp_path, "token_correlation", rollouts)[2]["correlation"] is None
+
+
+def test_of_each_group(tmp_path: Path) -> None:
+    rollouts = [rollout(0, place, place, 10 + 10 * place, topic="coins") for place in range(2)]
+    rollouts += [rollout(0, 2 + place, place, 20 - 10 * place, topic="notes") for place in range(2)]
+    rollouts += [rollout(1, 0, 0.5, 40, topic="notes")]
+    found = ask(tmp_path, "token_correlation", rollouts, by=["row.topic"])
+    assert [(row["_row.topic"], row["scope"]) for row in found] == [
+        (topic, scope) for topic in ("coins", "notes") for scope in SCOPES
+    ]
+    # all three notes: rewards 0, 1, 1/2 at 20, 10, 40; the means are 1/2 and 70/3, and the deviations give -5 in all
+    assert [row["correlation"] for row in found] == pytest.approx(
+        [1.0, 1.0, None, 1.0, -1.0, -1.0, None, -5 / (0.5 * 1400 / 3) ** 0.5]
+    )
+    assert [row["tasks"] for row in found] == [1, 1, 1, 1, 1, 1, 2, 2]
+    per_task = ask(tmp_path, "token_correlation", rollouts, by=["row.topic"], per_task=True)
+    assert [tuple(row.values())[:4] for row in per_task] == [
+        ("coins", 0, "a", 2),
+        ("notes", 0, "a", 2),
+        ("notes", 1, "a", 1),
+    ]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import UsageError
+from queries.zero_signal import KINDS
 from tests.queries.asking import SEEDS, answer, ask, grouped, mean, opened, rewards, rollout, some_rollouts, voting
 
 SAME = [[0.4] * 3, [0.4, 0.4, nextafter(0.4, 1)], [0.0] * 3, [1.0] * 3, [0.0, 0.0, 1.0]]
@@ -103,3 +104,20 @@ def test_one_rollout_is_no_group_unless_that_is_asked_for(tmp_path: Path) -> Non
 def test_senseless_parameters_are_refused(parameters: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no tolerance|no metric"):
         ask(tmp_path, "zero_signal", ROLLOUTS, **parameters)
+
+
+def test_groups_within_groups_of_other_columns(tmp_path: Path) -> None:
+    cells = [(0, "coins", [1.0, 1.0]), (0, "notes", [0.0, 1.0]), (1, "notes", [0.0, 0.0]), (1, "coins", [1.0])]
+    rollouts = [
+        rollout(task, 10 * place + repeat, reward, topic=topic)
+        for place, (task, topic, group) in enumerate(cells)
+        for repeat, reward in enumerate(group)
+    ]
+    found = ask(tmp_path, "zero_signal", rollouts, by=["row.topic"])
+    assert [tuple(row.values())[:4] for row in found] == [("coins", 0, "a", "all_pass"), ("notes", 1, "a", "all_fail")]
+    counted = ask(tmp_path, "zero_signal", rollouts, by=["row.topic"], summary=True)
+    columns = ("_row.topic", "kind", "exact", "share_exact", "groups", "too_small")
+    assert [tuple(row[name] for name in columns) for row in counted] == [
+        *(("coins", kind, *rest, 1, 1) for kind, *rest in zip(KINDS, [1, 0, 0, 1], [1.0, 0.0, 0.0, 1.0], strict=True)),
+        *(("notes", kind, *rest, 2, 0) for kind, *rest in zip(KINDS, [0, 1, 0, 1], [0.0, 0.5, 0.0, 0.5], strict=True)),
+    ]
