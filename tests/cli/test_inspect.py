@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 from tests.cli.processes import environment, read_end, run
 from tests.cli.run_files import FAILURES, INPUTS, OUTPUTS, assert_refused, object_of, rollouts, write_run
 from tests.command import Finished, run_command
+from tests.packing import Pack, gz, zst
 from tests.runs import finished, jsonl, planned
 
+PACKS = {"gz": gz, "zst": zst}
 NOTHING_USABLE = [b"", b"\n \n\t\r\n", b"\xff\xfe\n\x00\x01", b"[1]\n7\nnull\n", b"{" * 2000, b"x" * 20_000_000]
 
 
@@ -323,6 +327,12 @@ def damaged(content: bytes) -> bytes:
     return gzip.compress(content)[:-12]
 
 
+def in_the_middle(packed: bytes) -> bytes:
+    """Another file of the same length that starts and ends like this one."""
+    third = len(packed) // 3
+    return packed[:third] + bytes(byte ^ 255 for byte in packed[third : 2 * third]) + packed[2 * third :]
+
+
 @pytest.mark.parametrize("role", [f"run{INPUTS}.gz", f"run{FAILURES}.gz"])
 def test_a_damaged_file_beside_the_rollouts(role: str, tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_bytes(jsonl(rollouts()))
@@ -335,9 +345,70 @@ def test_a_damaged_file_beside_the_rollouts(role: str, tmp_path: Path) -> None:
     assert f"{role} cannot be read: " in told(tmp_path, "run.jsonl")
 
 
-def test_rollouts_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "run.jsonl.gz").write_bytes(damaged(jsonl(rollouts())))
-    assert_refused(run_command(["inspect", "run.jsonl.gz"], tmp_path), 3, "run.jsonl.gz", "cannot be read")
+def many(task: int) -> bytes:
+    """Lines of 2,000 rollouts of a task that do not shrink to nothing."""
+    chance = random.Random(task)
+    return jsonl([finished(task, repeat, reward=chance.random(), mark=chance.random()) for repeat in range(2000)])
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKS.items())
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_rollouts_that_are_cut_off_are_told_up_to_there(suffix: str, pack: Pack, jobs: str, tmp_path: Path) -> None:
+    packed, name = pack(many(0)), f"run.jsonl.{suffix}"
+    (tmp_path / name).write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "whole.jsonl").write_bytes(many(1))
+    facts = inspect(tmp_path, name, "whole.jsonl", "--jobs", jobs)
+    (lines, usable, *_), whole = lines_of(facts, "rollouts")
+    assert 100 < usable < 2000
+    assert usable in {lines, lines - 1}  # the last one may be torn
+    assert whole == (2000, 2000, 0, 0, 0)
+    assert "ended before" in facts["files"][0]["unreadable"]
+    assert facts["files"][1]["unreadable"] is None
+    assert field(facts, "mark")["rows"] == usable + 2000
+    text = told(tmp_path, name, "whole.jsonl")
+    assert f"rollouts: {name} cannot be read: " in text
+    assert f"(told is what could be unpacked before that: {lines:,} lines)\n" in text
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKS.items())
+@pytest.mark.parametrize("damage", [in_the_middle, lambda packed: packed[:5]], ids=["middle", "head"])
+@pytest.mark.parametrize("named", [".", "*.jsonl*"])
+def test_rollouts_that_are_damaged_are_named_and_the_others_told(
+    suffix: str, pack: Pack, damage: Callable[[bytes], bytes], named: str, tmp_path: Path
+) -> None:
+    for task, name in enumerate(("a", "b", "c")):
+        packed = pack(many(task))
+        (tmp_path / f"{name}.jsonl.{suffix}").write_bytes(damage(packed) if name == "b" else packed)
+    facts = inspect(tmp_path, named)
+    usable = {file["file"]: file["usable"] for file in facts["files"]}
+    unpacked = usable.pop(f"b.jsonl.{suffix}") or 0
+    assert unpacked < 2000
+    assert set(usable.values()) == {2000}
+    assert [bool(file["unreadable"]) for file in facts["files"]].count(True) == 1
+    assert field(facts, "mark")["rows"] >= 4000 + unpacked
+    assert f"rollouts: b.jsonl.{suffix} cannot be read: " in told(tmp_path, named)
+    assert_refused(
+        run_command(["profile", named, "--rollouts-only", "-o", "out"], tmp_path), 3, "b.jsonl", "cannot be read"
+    )
+
+
+def test_nothing_of_a_damaged_file_is_kept_in_the_cache(tmp_path: Path) -> None:
+    cache, chance = tmp_path / "cache", random.Random(0)
+    large = [finished(0, repeat, text=chance.randbytes(5_000_000).hex()) for repeat in range(2)]
+    (tmp_path / "run.jsonl.gz").write_bytes(damaged(jsonl(large)))
+    env = environment(ROLLPROF_CACHE_DIR=str(cache))
+    answers = [run(["inspect", "run.jsonl.gz"], tmp_path, env=env) for _ in range(2)]
+    assert [answer.exit_code for answer in answers] == [0, 0]
+    assert answers[0].stdout == answers[1].stdout
+    assert not cache.exists() or not list(cache.iterdir())
+    refused = run(["profile", "run.jsonl.gz", "--rollouts-only"], tmp_path, env=env)
+    assert_refused(refused, 3, "run.jsonl.gz", "cannot be read")
+
+
+def test_a_profile_is_no_rollouts(tmp_path: Path) -> None:
+    (tmp_path / f"run{OUTPUTS[0]}").write_bytes(b"{}\n")
+    done = run_command(["inspect", f"run{OUTPUTS[0]}"], tmp_path)
+    assert_refused(done, 3, f"run{OUTPUTS[0]}", "is a profile", "rollprof query")
 
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "absent/*.jsonl", "empty"])

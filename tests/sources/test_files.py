@@ -254,6 +254,7 @@ def test_what_a_source_is(tmp_path: Path) -> None:
         ([], ["."], SourceError, "no rollouts found"),
         (["run_materialized_inputs.jsonl"], ["."], SourceError, "run_materialized_inputs.jsonl is something else"),
         (["run_reward_profiling.jsonl"], ["."], SourceError, "run_reward_profiling.jsonl is something else"),
+        (["run_reward_profiling.jsonl"], ["run_reward_profiling.jsonl"], SourceError, "run_.*: is a profile"),
         (["run.jsonl"], ["."], SourceError, "looked for .*run_materialized_inputs.jsonl"),
         (["run.jsonl"], ["run.jsonl"], SourceError, "--rollouts-only"),
         (["run.jsonl", "other_materialized_inputs.jsonl"], ["run.jsonl"], SourceError, "no inputs file"),
