@@ -5,44 +5,44 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from pipeline.cli.console import Console, flush_result, prepare_streams
-from pipeline.cli.export import export
-from pipeline.cli.inspect import inspect
 from pipeline.cli.peer import translated
-from pipeline.cli.profile import profile
-from pipeline.cli.query import query
-from pipeline.cli.show import show
 from pipeline.errors import Exit, RollprofError, UsageError
 from pipeline.leftovers import what_is_so
 from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
-
-app = typer.Typer(
-    help="What did these rollouts teach us, and which tasks are worth more of them?",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings=HELP,
-)
-app.command("profile")(profile)
-app.command("query")(query)
-app.command("inspect")(inspect)
-app.command("show", context_settings={"ignore_unknown_options": True})(show)
-app.command("export")(export)
-
-peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
-peer.command("profile")(profile)
-app.add_typer(peer, name="eval", hidden=True)
+COMMANDS = ("profile", "query", "inspect", "show", "export")
+UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
 
 
-@app.callback(invoke_without_command=True)
+def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command with these subcommands; each is loaded only here, for loading all of them takes its time."""
+    app = typer.Typer(
+        help="What did these rollouts teach us, and which tasks are worth more of them?",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings=HELP,
+    )
+    app.callback(invoke_without_command=True)(root)
+    for name in names:
+        command = getattr(import_module(f"pipeline.cli.{name}"), name)
+        app.command(name, context_settings=UNKNOWN_OPTIONS.get(name))(command)
+        if name == "profile":
+            peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
+            peer.command(name)(command)
+            app.add_typer(peer, name="eval", hidden=True)
+    return app
+
+
 def root(
     context: typer.Context, *, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
@@ -87,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(given: list[str]) -> int:
-    command = typer.main.get_command(app)
+    asked = [name for name in COMMANDS if name in given[:1] or given[:2] == ["eval", name]]
+    command = typer.main.get_command(application(asked or COMMANDS))
     try:
         with command.make_context("rollprof", translated(given)) as started:
             command.invoke(started)

@@ -27,7 +27,7 @@ def query(
     ] = None,
     fail_if_rows: Annotated[bool, typer.Option("--fail-if-rows", help="Exit 5 if there is any row.")] = False,
 ) -> None:
-    """Ask a run: rollprof query NAME RUN, or FILE.sql RUN, or --sql "select …" RUN."""
+    """Ask a run: rollprof NAME RUN or --sql "select …" RUN."""
     from pipeline.cli.opening import limit_threads
 
     limit_threads(asked.workers)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from pipeline.cli.main import app
+from pipeline.cli.main import application
 from tests.cli.processes import environment, run
 from tests.command import run_command
 
@@ -18,7 +18,7 @@ OPTIONS = {
 
 def declared() -> list[str]:
     """The options of `profile`, as the parser knows them."""
-    context = typer.main.get_command(app).make_context("rollprof", ["profile"], resilient_parsing=True)
+    context = typer.main.get_command(application()).make_context("rollprof", ["profile"], resilient_parsing=True)
     profile = context.command.get_command(context, "profile")  # type: ignore[attr-defined]
     return [name for parameter in profile.params for name in parameter.opts if name.startswith("-")]
 
