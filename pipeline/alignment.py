@@ -127,16 +127,15 @@ def _with_agents(joined: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
     measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
     named = joined.with_columns(_agent=pl.when(neither).then("_own_agent").otherwise("_agent"), _measured=measured)
     grouped = named.with_columns(_group=pl.coalesce("_server", "_agent"))
-    only = grouped.select(_only("_group").alias("_only_group"), _only("_agent").alias("_only_agent"))
-    nowhere = pl.col("_group").is_null() & pl.col("_only_group").is_not_null()
-    # by a join, for as an aggregate among columns it makes Polars 2.1 fail with 16 threads and more
+    # columns of their own first: an aggregate inside such a choice makes Polars 2.1 fail with 16 threads and more
     owned = (
-        grouped.join(only, how="cross", maintain_order="left")
+        grouped.with_columns(_only_group=_only("_group"), _only_agent=_only("_agent"))
+        .with_columns(_nowhere=pl.col("_group").is_null() & pl.col("_only_group").is_not_null())
         .with_columns(
-            _group=pl.when(nowhere).then("_only_group").otherwise("_group"),
-            _agent=pl.when(nowhere).then("_only_agent").otherwise("_agent"),
+            _group=pl.when("_nowhere").then("_only_group").otherwise("_group"),
+            _agent=pl.when("_nowhere").then("_only_agent").otherwise("_agent"),
         )
-        .drop("_only_group", "_only_agent")
+        .drop("_only_group", "_only_agent", "_nowhere")
     )
     return (
         owned.join(_labels(owned), on="_group", how="left", nulls_equal=True, maintain_order="left")
@@ -148,15 +147,13 @@ def _with_agents(joined: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
 
 def _with_row_agents(labelled: pl.LazyFrame) -> pl.LazyFrame:
     """Adds `_row_agent`: 0 where every task is one agent's, else the agent's order + 1."""
-    fan_out = labelled.select(_fan_out=_any_fan_out().fill_null(value=False))
     of_agent = pl.when("_fan_out").then(pl.col("_agent_order") + 1).otherwise(0)
-    return labelled.join(fan_out, how="cross", maintain_order="left").with_columns(_row_agent=of_agent).drop("_fan_out")
+    return labelled.with_columns(_fan_out=_any_fan_out()).with_columns(_row_agent=of_agent).drop("_fan_out")
 
 
 def _only(column: str) -> pl.Expr:
     """The value that every row with a value has; null where there are several or none."""
-    known = pl.col(column).drop_nulls().unique()
-    return pl.when(known.len() == 1).then(known.first())
+    return pl.when(pl.col(column).min() == pl.col(column).max()).then(pl.col(column).max())
 
 
 def _labels(owned: pl.LazyFrame) -> pl.LazyFrame:
