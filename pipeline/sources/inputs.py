@@ -10,11 +10,11 @@ from pipeline.sources import rows
 from pipeline.sources.census import Census
 from pipeline.sources.context import Context
 from pipeline.sources.reading import PLACE, Builder, Chunk, Job, digest, index, last_places, read
-from pipeline.sources.readings import Request
 
 if TYPE_CHECKING:
     from pipeline.options import ReadOptions
     from pipeline.sources.files import Source
+    from pipeline.sources.readings import Request
 
 ROOT = "_input."
 
@@ -27,6 +27,8 @@ def read_inputs(job: Job) -> Chunk:
 
 def request_inputs(sources: Sequence[Source], options: ReadOptions | None = None) -> Request:
     """What it takes to read planned rollouts; `options` say whether their context is wanted."""
+    from pipeline.sources.readings import Request
+
     template = Job((), digests=len(sources) > 1)
     if options is not None and options.context:
         template = template._replace(context=True, fields=options.asked(ROOT))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -182,6 +181,8 @@ def index(values: tuple[object, ...], place: int, field: str) -> int:
 
 def digest(text: bytes) -> int:
     """A digest of 64 bits."""
+    import hashlib
+
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
 
 

@@ -23,11 +23,11 @@ from pipeline.sources.reading import (
     last_places,
     read,
 )
-from pipeline.sources.readings import Request
 
 if TYPE_CHECKING:
     from pipeline.options import ReadOptions
     from pipeline.sources.files import Source
+    from pipeline.sources.readings import Request
 
 TEXT_REWARD = 1
 ODD_RESPONSE = 2
@@ -61,6 +61,8 @@ def read_rollouts(job: Job) -> Chunk:
 
 def request_rollouts(sources: Sequence[Source], options: ReadOptions) -> Request:
     """What it takes to read rollouts."""
+    from pipeline.sources.readings import Request
+
     template = Job((), nested=options.nested_paths, prompts=options.assign_indices, metrics=options.metrics)
     if options.context:
         template = template._replace(context=True, fields=options.asked(ROOT))

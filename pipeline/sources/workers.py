@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
-from pipeline.errors import RollprofError, WorkerError
+from pipeline.errors import WorkerError
 from pipeline.leftovers import forget, remember
 
 J = TypeVar("J")
@@ -25,7 +25,7 @@ try:
     sys.path[:] = pickle.load(sys.stdin.buffer)
 except EOFError:
     sys.exit()
-from pipeline.sources.workers import serve
+from pipeline.sources.serving import serve
 serve()
 """
 
@@ -42,27 +42,6 @@ def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iter
         return
     with Pool(min(workers, len(jobs))) as pool:
         yield from pool.submit(work, jobs)
-
-
-def serve() -> None:
-    """What a worker process does: jobs from standard input, results to standard output, until the input ends."""
-    inbox, outbox = sys.stdin.buffer, sys.stdout.buffer
-    while True:
-        try:
-            work, job = pickle.load(inbox)
-        except (EOFError, OSError):  # the parent has ended
-            return
-        try:
-            result: Any = work(job)
-        except RollprofError as error:
-            result = error
-        except Exception as error:  # noqa: BLE001 - told to the parent, which raises it
-            result = WorkerError(f"a worker failed: {type(error).__name__}: {error}")
-        try:
-            pickle.dump(result, outbox, protocol=pickle.HIGHEST_PROTOCOL)
-            outbox.flush()
-        except OSError:  # the parent has ended
-            os._exit(1)
 
 
 class Pool:
@@ -164,9 +143,12 @@ def end_spares() -> None:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    """A worker in a group of its own: Ctrl-C is for this process, which ends its workers."""
+    """A worker in a group of its own: Ctrl-C is for this process, which ends its workers.
+
+    It needs no `site`, for it is sent the paths of this process.
+    """
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+        [sys.executable, "-S", "-P", "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
     )
 
 
