@@ -313,6 +313,9 @@ def labels_of(served: Iterable[Served]) -> dict[str | None, str | None]:
     for group, names in agents.items():
         name, *others = names
         labels[group] = name if not others and name is not None and groups[name] == {group} else group
+    for _ in range(2):  # a label that two groups would share tells neither: each is called by its server
+        shown = list(labels.values())
+        labels = {group: label if shown.count(label) == 1 else group for group, label in labels.items()}
     return labels
 
 

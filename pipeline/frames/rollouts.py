@@ -17,8 +17,9 @@ from pipeline.frames.profiled import profiled_rows
 from pipeline.frames.scanning import Progress, frame_of
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
+from pipeline.sources.plans import NO_RESPONSE, TRUNCATED, UNNUMBERED
 from pipeline.sources.readings import Reading
-from pipeline.sources.rollouts import NO_RESPONSE, ROOT, TRUNCATED, UNNUMBERED, request_rollouts
+from pipeline.sources.rollouts import ROOT, request_rollouts
 from pipeline.sources.workers import usable_cores
 
 TEXTS = ("_agent", "_server")

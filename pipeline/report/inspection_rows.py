@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline import names
-from pipeline.sources.rollouts import ODD_RESPONSE, TEXT_REWARD
+from pipeline.sources.plans import ODD_RESPONSE, TEXT_REWARD
 
 WHO = ("_agent", "_server")
 FLAGS = {

@@ -10,7 +10,7 @@ from pipeline import names
 from pipeline.frames.metrics import shape_of
 from pipeline.options import ProfileOptions
 from pipeline.report.faults import SHOWN, counted, places
-from pipeline.sources.rollouts import ODD_RESPONSE, TEXT_REWARD
+from pipeline.sources.plans import ODD_RESPONSE, TEXT_REWARD
 
 
 @dataclass(frozen=True)

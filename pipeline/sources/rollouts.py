@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pipeline import names
 from pipeline.sources import fields, rows
 from pipeline.sources.census import Census
 from pipeline.sources.columns import Column, numbers
 from pipeline.sources.context import Context
+from pipeline.sources.plans import NO_RESPONSE, ODD_RESPONSE, TRUNCATED, Plan, RowShape
 from pipeline.sources.reading import (
     PLACE,
     BadLine,
@@ -29,22 +30,8 @@ if TYPE_CHECKING:
     from pipeline.sources.files import Source
     from pipeline.sources.readings import Request
 
-TEXT_REWARD = 1
-ODD_RESPONSE = 2
-UNNUMBERED = 4
-TRUNCATED = 8
-NO_RESPONSE = 16
 ROOT = "_row."
 PROMPT = ("input", "instructions", "prompt", "tools")
-WANTED = (
-    *names.KEY,
-    names.AGENT_REF,
-    names.ENVIRONMENT_SERVER,
-    names.RESPONSE,
-    names.MASK,
-    names.INSTANCE_CONFIG,
-    names.REWARD,
-)
 Kinds = tuple[Any, ...]
 
 
@@ -89,12 +76,12 @@ class Rollouts(Builder):
     ) -> None:
         super().__init__(context=context)
         self.prompts = prompts
-        self.plans: dict[Kinds, _Plan] = {}
-        self.usage_plans: dict[Kinds, _Plan] = {}
+        self.plans: dict[Kinds, Plan] = {}
+        self.usage_plans: dict[Kinds, Plan] = {}
         self.usage_in: Callable[[Any], Any] = rows.Last(names.USAGE)
         self.only = None if metrics is None else frozenset(metrics)
-        self.no_usage = _Plan(fields.NO_FIELDS, self.only)
-        self.shapes: dict[Shape, _Shape] = {}
+        self.no_usage = Plan(fields.NO_FIELDS, self.only)
+        self.shapes: dict[Shape, RowShape] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
         self.ending = (rows.Last("incomplete_details"), rows.Last("status"), rows.Last("reason"))
@@ -110,7 +97,7 @@ class Rollouts(Builder):
         kinds = (keys, *map(type, values))
         plan = self.plans.get(kinds)
         if plan is None:
-            plan = self.plans[kinds] = _Plan((keys, values), self.only)
+            plan = self.plans[kinds] = Plan((keys, values), self.only)
         task, rollout, agent, server, response, mask, config, _ = plan.places
         name = None if agent < 0 else rows.agent_name(values[agent])
         served_by = None if server < 0 else rows.label_text(values[server])
@@ -152,7 +139,7 @@ class Rollouts(Builder):
             self.context.add(self.height, row, *plain)
         self.height += 1
 
-    def _index(self, plan: _Plan, values: tuple[Any, ...], place: int, field: str) -> int:
+    def _index(self, plan: Plan, values: tuple[Any, ...], place: int, field: str) -> int:
         """An index that is no plain whole number: one written otherwise, or none where rows are to be numbered."""
         return 0 if self.prompts and plan.unnumbered else index(values, place, field)
 
@@ -160,7 +147,7 @@ class Rollouts(Builder):
         """What was added, as columns."""
         return super().chunk(lines, bad, read)._replace(metrics=self._metrics(), shapes=list(self.shapes))
 
-    def _usage(self, response: object, flags: int) -> tuple[int, _Plan, tuple[Any, ...]]:
+    def _usage(self, response: object, flags: int) -> tuple[int, Plan, tuple[Any, ...]]:
         """The plan and values of `response.usage`; anything but an object there is no usage."""
         if type(response) not in rows.OBJECTS:
             return flags | ODD_RESPONSE, self.no_usage, ()
@@ -174,7 +161,7 @@ class Rollouts(Builder):
         kinds = (keys, *map(type, values))
         plan = self.usage_plans.get(kinds)
         if plan is None:
-            plan = self.usage_plans[kinds] = _Plan((keys, values), self.only)
+            plan = self.usage_plans[kinds] = Plan((keys, values), self.only)
         return flags, plan, values
 
     def _ending(self, response: object) -> int:
@@ -186,10 +173,10 @@ class Rollouts(Builder):
         reason = reason_of(details) if type(details) in rows.OBJECTS else None
         return TRUNCATED if reason or status_of(response) == "incomplete" else 0
 
-    def _shape(self, plan: _Plan, usage_plan: _Plan) -> _Shape:
+    def _shape(self, plan: Plan, usage_plan: Plan) -> RowShape:
         """The shape of rows with these plans."""
         metrics = (plan.metrics("row"), usage_plan.metrics("usage"))
-        shape = self.shapes.setdefault(metrics, _Shape(len(self.shapes), [], [], set()))
+        shape = self.shapes.setdefault(metrics, RowShape(len(self.shapes), [], [], set()))
         both = (*metrics[0], *metrics[1])
         shape.floating.update(
             both[place] for place in (*plan.floating, *(len(plan.keys) + p for p in usage_plan.floating))
@@ -220,46 +207,6 @@ class Rollouts(Builder):
         if place < 0 or type(values[place]) not in rows.OBJECTS:
             raise rows.BadLineError(f"has no {names.PARAMS} to tell its task by")
         return digest(fields.canonical(values[place], PROMPT))
-
-
-class _Plan:
-    """What to take from objects that have the same keys and the same kinds of values."""
-
-    __slots__ = ("flags", "floating", "keys", "numbered", "places", "shapes", "take", "unnumbered")
-
-    def __init__(self, of: fields.Fields, only: frozenset[str] | None) -> None:
-        metrics = fields.metric_places(of, only)
-        fields.check_names(metrics)
-        self.keys = tuple(metrics)
-        self.floating = [number for number, place in enumerate(metrics.values()) if type(of[1][place]) is float]
-        self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = fields.take(metrics.values())
-        self.places = last_places(of[0], WANTED)
-        task, rollout = self.places[:2]
-        self.numbered = min(task, rollout) >= 0 and type(of[1][task]) is type(of[1][rollout]) is int
-        self.unnumbered = UNNUMBERED if task < 0 and rollout < 0 else 0
-        reward = of[1][self.places[-1]] if self.places[-1] >= 0 else None
-        self.flags = TEXT_REWARD if reward is not None and type(reward) not in rows.NUMBERS else 0
-        self.shapes: dict[_Plan, _Shape] = {}
-
-    def metrics(self, place: str) -> tuple[Metric, ...]:
-        """The metrics in row order; one under a nested object is told by its place."""
-        return tuple((place, key) if isinstance(key, str) else (f"{place} nested", "/".join(key)) for key in self.keys)
-
-
-class _Shape(NamedTuple):
-    """Rows with the same metrics in the same order.
-
-    Attributes:
-        number: What the column `_shape` says of such a row.
-        rows: Which rows of the chunk.
-        cells: The numbers of all of them one after another.
-        floating: The metrics that are a float in any of them.
-    """
-
-    number: int
-    rows: list[int]
-    cells: list[Any]
-    floating: set[Metric]
 
 
 def _with_nested_usage(of: fields.Fields, paths: tuple[tuple[str, ...], ...]) -> fields.Fields:
