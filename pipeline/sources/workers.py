@@ -59,7 +59,8 @@ class Pool:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._key = remember(self._kill)
         for _ in range(workers):
-            self._processes.append(_spares.pop() if _spares else _start())
+            self._processes.append(_spares[-1] if _spares else _start())
+            del _spares[-1:]  # never of neither, whenever a signal comes
         self._threads = [
             threading.Thread(target=self._attend, args=(process,), daemon=True) for process in self._processes
         ]
@@ -130,8 +131,9 @@ _spares: list[subprocess.Popen[bytes]] = []
 
 def start_spares(number: int) -> None:
     """Starts workers that the next pool takes; those that none has taken end with this process, or by `end_spares`."""
-    _spares.extend(_start() for _ in range(number))
     remember(end_spares)
+    for _ in range(number):
+        _spares.append(_start())  # noqa: PERF401 - a signal may come between them
 
 
 def end_spares() -> None:
