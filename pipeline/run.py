@@ -18,7 +18,7 @@ from pipeline.frames.lazy import collect_all, lazy_frame
 from pipeline.frames.metrics import RAW
 from pipeline.frames.profiled import planned_rows
 from pipeline.frames.rollouts import scan_rollouts
-from pipeline.frames.verdicts import scan_verdicts
+from pipeline.frames.verdicts import last_verdicts, read_verdict_lines
 from pipeline.options import DETAILS, ProfileOptions
 from pipeline.profile.agents import profile_agents
 from pipeline.profile.expressions import column
@@ -54,6 +54,7 @@ class Run:
         aligned: Planned and finished rollouts put together, as `align` gives them.
         inputs: Planned rollouts, as `scan_inputs` gives them; those that finished where there is no inputs file.
         failures: Failed attempts, as `scan_failures` gives them.
+        verdict_lines: Every line of the verdicts, as `read_verdict_lines` gives them.
     """
 
     def __init__(self, files: RunFiles, options: ProfileOptions, *, begun: Begun | None = None) -> None:
@@ -68,6 +69,7 @@ class Run:
         else:
             self.inputs = inputs_of_rollouts(self._scanned, keep="last" if options.on_duplicate == "last" else "first")
         self.failures = scan_failures(files.failures, jobs=options.jobs)
+        self.verdict_lines = read_verdict_lines(files.verdicts)
         self.aligned: Aligned = align(self.inputs, self._scanned, options)
 
     def __repr__(self) -> str:
@@ -155,7 +157,7 @@ class Run:
                     pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
                 )
             )
-        verdicts = scan_verdicts(self.files.verdicts)
+        verdicts = last_verdicts(self.verdict_lines)
         theirs = finished.drop(*names.FINDINGS, strict=False)
         return theirs.join(verdicts, on=names.KEY, how="left", maintain_order="left")
 

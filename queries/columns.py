@@ -80,7 +80,11 @@ def by_columns(rows: pl.LazyFrame, by: Sequence[str]) -> list[str]:
         UsageError: There is no such column, or it holds lists.
     """
     schema = rows.collect_schema()
-    found = list(dict.fromkeys(name if name in schema else names.internal(name) for name in by))
+    found = list(
+        dict.fromkeys(
+            names.internal(name) if name not in schema and names.internal(name) in schema else name for name in by
+        )
+    )
     need(rows, *found)
     for name in found:
         if schema[name].is_nested():

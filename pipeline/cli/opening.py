@@ -87,14 +87,13 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
     with begun(asked, console, fields) as run:
         frame, problems, failures = run.load()
     from pipeline.frames.lazy import collect
-    from pipeline.frames.verdicts import read_verdict_lines
     from pipeline.report.faults import refusal
     from pipeline.report.notices import notices, verdict_notices
 
     if error := refusal(problems, run.options):
         raise error
     if run.files.verdicts:
-        for notice in verdict_notices(collect(read_verdict_lines(run.files.verdicts))):
+        for notice in verdict_notices(collect(run.verdict_lines)):
             console.warn(f"{notice.message} (first: {notice.places[0]})")
     for column in _nowhere(frame, run.options):
         console.warn(f"--field {column.removeprefix(names.INTERNAL)}: no row has anything there")

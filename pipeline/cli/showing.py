@@ -46,6 +46,7 @@ class View(NamedTuple):
     full: bool = False
 
 
+@rows.numbers_of_any_length()
 def answer(
     asked: RunAsked,
     table: TableAsked,
@@ -70,21 +71,6 @@ def answer(
     asked = replace(asked, run=words)
     if math.isnan(threshold):
         raise UsageError("--threshold is no number", hint="A reward of at least that much passes.")
-    with rows.numbers_of_any_length():
-        _answer(asked, key, table, console, view=view, listed=listed, contrast=contrast, threshold=threshold)
-
-
-def _answer(
-    asked: RunAsked,
-    key: Key | None,
-    table: TableAsked,
-    console: Console,
-    *,
-    view: View,
-    listed: Listed,
-    contrast: int | None,
-    threshold: float,
-) -> None:
     try:
         if key is not None and key.rollout is not None:
             run, found = _located(asked, key, console)

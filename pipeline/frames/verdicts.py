@@ -27,9 +27,13 @@ def scan_verdicts(sources: Iterable[Source | str | Path] | str | Path) -> pl.Laz
     Raises:
         SourceError: A file is missing; at collection, one cannot be read.
     """
+    return last_verdicts(read_verdict_lines(sources))
+
+
+def last_verdicts(lines: pl.LazyFrame) -> pl.LazyFrame:
+    """The last usable line of each key, as `scan_verdicts` gives them, of lines that `read_verdict_lines` gives."""
     return (
-        read_verdict_lines(sources)
-        .filter(pl.col("_problem").is_null())
+        lines.filter(pl.col("_problem").is_null())
         .unique(names.KEY, keep="last", maintain_order=True)
         .select(*names.KEY, "_verdict", pl.col("_findings").str.json_decode(pl.List(pl.String)))
     )

@@ -56,15 +56,15 @@ def rollout_table(rollouts: pl.DataFrame, *, integers: Sequence[str] = ()) -> Ex
 
     Columns: both indices (Int64), `_agent` (String), reward (Float64), input, output and total tokens (Int64), every
     other metric (Float64; Int64 if its name ends in `_tokens` or is one of `integers`); then what rollouts are told
-    apart by (String, Boolean, Float64), and the bookkeeping that it takes to profile the table again. A column without
-    any value has its type all the same.
+    apart by (fields and short texts as String), and the bookkeeping that it takes to profile the table again. A column
+    without any value has its type all the same.
 
     Args:
         rollouts: As `Run.export` gives them.
         integers: Metrics that are Int64.
 
     Raises:
-        UsageError: A metric that is to be Int64 is not there, or has other numbers.
+        UsageError: A metric that is to be Int64 has other numbers.
     """
     metrics = dict.fromkeys([*ALWAYS, *metrics_of(rollouts.columns)])
     for name in integers:
@@ -129,17 +129,15 @@ def facts_of(
         "sources": told,
         "options": options,
         "rows": counts,
+        "types": exported.types,
     }
-    about["types"] = exported.types
     return {f"{FACTS}{name}": json.dumps(value, ensure_ascii=False) for name, value in about.items()}
 
 
 def for_people(table: pl.DataFrame) -> pl.DataFrame:
     """The table without the bookkeeping that only serves to profile it again."""
-    keep = [
-        name for name in table.columns if not name.startswith(RAW) and name not in {"_shape", "_flags", "_unfinite"}
-    ]
-    return table.select(map(column, [name for name in keep if not name.startswith("_own_")]))
+    hidden = {"_shape", "_flags", "_unfinite", "_own_agent", "_own_server"}
+    return table.select(column(name) for name in table.columns if name not in hidden and not name.startswith(RAW))
 
 
 def _is_whole(values: pl.Series) -> bool:

@@ -139,6 +139,10 @@ class _Found:
         if not self.inputs:
             self._look_for_only_inputs()
         if needed and not self.inputs:
+            for path in self.rollouts:
+                if path.is_file() and path.suffix != ".parquet" and not _starts_like_rollouts(path):
+                    hint = "Rollouts are JSON lines with response or reward; their inputs file lies beside them."
+                    raise SourceError("its first row is no rollout", where=names.shown(path), hint=hint)
             raise SourceError(
                 "no inputs file beside the rollouts: looked for " + ", ".join(map(str, looked_for[:3])),
                 hint="Name it with --inputs, or profile without it with --rollouts-only.",

@@ -119,7 +119,7 @@ def test_a_column_that_cannot_be_used_is_refused(
 
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize(
-    ("by", "says"), [("nowhere", "there is no column '_nowhere'"), ("findings", "'_findings' holds lists")]
+    ("by", "says"), [("nowhere", "there is no column 'nowhere'"), ("findings", "'_findings' holds lists")]
 )
 def test_a_group_that_cannot_be_made_is_refused(name: str, by: str, says: str, tmp_path: Path) -> None:
     run = opened(tmp_path, [rollout(0, 0, 1.0, 5)])
