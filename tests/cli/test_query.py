@@ -106,7 +106,7 @@ MISTAKES = [
     (["query", "nope", "r.jsonl"], "no query is named 'nope'"),
     (["query", "pass_rates", "r.jsonl", "-p", "nope=1"], "takes threshold"),
     (["query", "pass_rates", "r.jsonl", "-p", "threshold=x"], "threshold=x"),
-    (["query", "pass_rates", "r.jsonl", "--by", "nope"], "_nope"),
+    (["query", "pass_rates", "r.jsonl", "--by", "nope"], "no column 'nope'"),
     (["query", "--sql", "select nope from rollouts", "r.jsonl"], "nope"),
     (["query", "--sql", "select * from nope", "r.jsonl"], "Tables: rollouts"),
     (["query", "--sql", "selec", "r.jsonl"], "SQL"),
