@@ -5,10 +5,13 @@ Both names exist on package indexes and in people's folders, so this module bear
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 OWN = ("pipeline", "queries")
 HINT = "Another package of that name comes first: mend PYTHONPATH, or use a clean environment."
@@ -54,5 +57,19 @@ def main() -> None:
         run()
 
 
+def command() -> NoReturn:
+    """Runs `rollprof` as the process's only work; its memory is left to the system, which takes 0.1 s less."""
+    try:
+        main()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int):
+            raise
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
+                stream.flush()
+        os._exit(ended.code)
+    sys.exit(0)
+
+
 if __name__ == "__main__":
-    main()
+    command()
