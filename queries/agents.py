@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, measured
+from pipeline.groups import mean_tokens, per_group
 from pipeline.run import Run
-from queries.columns import by_columns, measured
-from queries.figures import mean_tokens, per_group
 
 
 def agents(run: Run, *, threshold: float = 1.0, by: Sequence[str] = ()) -> pl.LazyFrame:

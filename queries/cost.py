@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, with_numbers
+from pipeline.groups import number, per_group
 from pipeline.profile.expressions import metrics_of
 from pipeline.run import Run
-from queries.columns import by_columns, with_numbers
-from queries.figures import number, per_group
 
 LAST_WORD = re.compile(r"[a-z]+_tokens$")
 

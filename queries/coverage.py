@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, planned
+from pipeline.groups import per_group
 from pipeline.run import Run
-from queries.columns import by_columns, planned
-from queries.figures import per_group
 
 VERDICTS = ("healthy", "unhealthy", "unobserved")
 

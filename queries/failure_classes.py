@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, planned
 from pipeline.completion import accounting
+from pipeline.groups import aliased, aliases, need_apart, own_names, together
 from pipeline.run import Run
-from queries.columns import by_columns, planned
-from queries.figures import aliased, aliases, need_apart, own_names, together
 
 COUNTS = ("rollouts", "attempts", "attempts_of_finished")
 FIGURES = ("failure_class", "rollouts", "share", "attempts", "attempts_of_finished")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, scored
 from pipeline.errors import UsageError
+from pipeline.groups import mean_tokens, per_group, together, within
 from pipeline.profile.expressions import column
 from pipeline.run import Run
-from queries.columns import by_columns, scored
-from queries.figures import mean_tokens, per_group, together, within
 
 MOST_ROWS = 2**32
 """No frame has more, and Polars takes no number beyond 128 bits."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, scored
+from pipeline.groups import need_apart, number, per_group, together, within
 from pipeline.profile.expressions import column
 from pipeline.run import Run
-from queries.columns import by_columns, scored
-from queries.figures import need_apart, number, per_group, together, within
 
 FIGURES = ("passing", "failing", "gap", "passing_rollouts", "failing_rollouts")
 

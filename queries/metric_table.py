@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, measured
+from pipeline.groups import need_apart, number, per_group
 from pipeline.profile.expressions import column, finite, metrics_of
 from pipeline.run import Run
-from queries.columns import by_columns, measured
-from queries.figures import need_apart, number, per_group
 
 SCHEMA = {
     "metric": pl.String,

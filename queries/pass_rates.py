@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, scored
+from pipeline.groups import GROUP, per_group
 from pipeline.run import Run
-from queries.columns import by_columns, scored
-from queries.figures import GROUP, per_group
 
 
 def pass_rates(run: Run, *, threshold: float = 1.0, by: Sequence[str] = ()) -> pl.LazyFrame:

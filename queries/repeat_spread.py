@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, measured
+from pipeline.groups import aliased, aliases, need_apart, number, own_names, per_group, together
 from pipeline.profile.expressions import column, spread_statistics
 from pipeline.run import Run
-from queries.columns import by_columns, measured
-from queries.figures import aliased, aliases, need_apart, number, own_names, per_group, together
 
 LABELS = ("mean", "std", "se", "min", "max")
 FIGURES = ("repeats", "tasks", "rollouts", *LABELS)

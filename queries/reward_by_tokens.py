@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, scored
 from pipeline.errors import UsageError
+from pipeline.groups import aliased, aliases, need_apart, number, own_names, per_group, together
 from pipeline.profile.expressions import spread_statistics
 from pipeline.run import Run
-from queries.columns import by_columns, scored
-from queries.figures import aliased, aliases, need_apart, number, own_names, per_group, together
 
 MOST_BINS = 10_000
 SMALL = 2.0**-16

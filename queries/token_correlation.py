@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, scored
+from pipeline.groups import GROUP, aliased, aliases, need_apart, number, own_names, per_group, together
 from pipeline.profile.expressions import finite
 from pipeline.run import Run
-from queries.columns import by_columns, scored
-from queries.figures import GROUP, aliased, aliases, need_apart, number, own_names, per_group, together
 
 ROUNDING = 1e-12
 """Task means that differ by less than this share differ by rounding only."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.columns import by_columns, measured
 from pipeline.errors import UsageError
+from pipeline.groups import need_apart, number, per_group, together, within
 from pipeline.profile.expressions import column
 from pipeline.run import Run
-from queries.columns import by_columns, measured
-from queries.figures import need_apart, number, per_group, together, within
 
 RULES = ("exact", "within_tolerance")
 LISTED = ("kind", "exact", "spread", "min_reward", "max_reward", "mean_reward", "rollouts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Annotated, NoReturn
 
@@ -19,11 +19,14 @@ from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
-COMMANDS = ("profile", "query", "inspect", "show", "export")
+COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export")} | {"eval profile": "profile"}
+"""What is typed → the module, and the function in it."""
+GROUPS = {"eval": "The same commands under the names of gym eval."}
+HIDDEN = frozenset({"eval"})
 UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
 
 
-def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """The command with these subcommands; each is loaded only here, for loading all of them takes its time."""
     app = typer.Typer(
         help="What did these rollouts teach us, and which tasks are worth more of them?",
@@ -33,13 +36,18 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
         context_settings=HELP,
     )
     app.callback(invoke_without_command=True)(root)
+    groups: dict[str, typer.Typer] = {}
     for name in names:
-        command = getattr(import_module(f"pipeline.cli.{name}"), name)
-        app.command(name, context_settings=UNKNOWN_OPTIONS.get(name))(command)
-        if name == "profile":
-            peer = typer.Typer(help="The same commands under the names of gym eval.", context_settings=HELP)
-            peer.command(name)(command)
-            app.add_typer(peer, name="eval", hidden=True)
+        module = COMMANDS[name]
+        *group, word = name.split()
+        parent = app
+        for first in group:
+            if first not in groups:
+                groups[first] = typer.Typer(help=GROUPS[first], context_settings=HELP)
+                app.add_typer(groups[first], name=first, hidden=first in HIDDEN)
+            parent = groups[first]
+        command = getattr(import_module(f"pipeline.cli.{module}"), module)
+        parent.command(word, context_settings=UNKNOWN_OPTIONS.get(module))(command)
     return app
 
 
@@ -87,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(given: list[str]) -> int:
-    asked = [name for name in COMMANDS if name in given[:1] or given[:2] == ["eval", name]]
+    asked = [name for name in COMMANDS if name.split() == given[: len(name.split())]]
     command = typer.main.get_command(application(asked or COMMANDS))
     try:
         with command.make_context("rollprof", translated(given)) as started:

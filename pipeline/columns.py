@@ -1,4 +1,4 @@
-"""The columns that queries ask for: found by the name a user gives, or refused with those there are."""
+"""The columns that questions are about: found by the name a user gives, or refused with those there are."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Frames → frames: statistics, comparisons, selections; pure, and seeded where they draw."""

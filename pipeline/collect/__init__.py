@@ -1,0 +1,1 @@
+"""The other end: datasets → materialized inputs → rollouts."""
