@@ -48,19 +48,25 @@ def changes(pairs: Pairs, measures: Sequence[Measure], group: Sequence[str] = ()
     rows = _per_task(
         _changed(pairs.frame.lazy(), measures), measures, group, by_agent=pairs.by_agent and "_agent" not in group
     )
-    weighted = rows.with_columns(_change(one).is_not_null().cast(pl.Float64).alias(f"weight {one.column}") for one in measures)
+    weighted = rows.with_columns(
+        _change(one).is_not_null().cast(pl.Float64).alias(f"weight {one.column}") for one in measures
+    )
     means = {str(place): (f"change {one.column}", f"weight {one.column}") for place, one in enumerate(measures)}
     spread = clustered_means(weighted, group, means=means)
     counted = per_group(weighted, group, **_counts(measures))
     keys = list(group)
     tables = [
-        counted.select(*map(column, keys), *(pl.col(f"{place} {what}").alias(what) for what in WHAT), mean=pl.lit(str(place)))
+        counted.select(
+            *map(column, keys), *(pl.col(f"{place} {what}").alias(what) for what in WHAT), mean=pl.lit(str(place))
+        )
         for place in range(len(measures))
     ]
     known = pl.DataFrame(
         {"mean": list(means), "kind": [one.kind for one in measures], "measure": [one.name for one in measures]}
     )
-    found = spread.join(pl.concat(tables).lazy(), on=[*keys, "mean"], how="left", nulls_equal=True, maintain_order="left")
+    found = spread.join(
+        pl.concat(tables).lazy(), on=[*keys, "mean"], how="left", nulls_equal=True, maintain_order="left"
+    )
     told = found.join(known.lazy(), on="mean", how="left", maintain_order="left").filter(pl.col("tasks") > 0)
     renamed = told.rename({"value": "change", "low": "low_95", "high": "high_95"})
     return collect(renamed.select(*map(column, keys), "kind", "measure", *FIGURES))
@@ -76,7 +82,8 @@ def _change(measure: Measure) -> pl.Expr:
 def _changed(pairs: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
     """Adds `change COLUMN`; one side's mean is null where the other's is."""
     changed = pairs.with_columns(
-        (pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}")).alias(f"change {one.column}") for one in measures
+        (pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}")).alias(f"change {one.column}")
+        for one in measures
     )
     return changed.with_columns(
         pl.when(_change(one).is_not_null()).then(pl.col(f"{side} {one.column}")).alias(f"{side} {one.column}")
@@ -91,7 +98,9 @@ def _per_task(
     """A task's pairs as one, the mean of them."""
     if not by_agent:
         return rows
-    values = {f"{what} {one.column}": pl.col(f"{what} {one.column}").mean() for one in measures for what in (*SIDES, "change")}
+    values = {
+        f"{what} {one.column}": pl.col(f"{what} {one.column}").mean() for one in measures for what in (*SIDES, "change")
+    }
     first = pl.col("_task").min()
     return per_group(rows, [*group, "_key"], **values, _task=first).sort("_task", maintain_order=True)
 

@@ -152,7 +152,7 @@ def _with_groups(pairs: pl.DataFrame, base: Run, by: Sequence[str]) -> pl.DataFr
     """Adds the values that make groups, under the names that `aliases` gives them."""
     if not by:
         return pairs
-    first = base.aligned.frame.select(_task=names.TASK, _agent="_agent", *aliased(by))
+    first = base.aligned.frame.select(pl.col(names.TASK).alias("_task"), "_agent", *aliased(by))
     values = first.group_by("_task", "_agent", maintain_order=True).agg(
         pl.col(name).drop_nulls().first() for name in aliases(by)
     )
@@ -209,8 +209,8 @@ def _infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Sequ
     return groups.select(
         *map(column, about),
         *INFRASTRUCTURE.values(),
-        by_lost=pl.col("lost_as_zero_change") - pl.col("scored_change"),
-        by_troubled=pl.col("scored_change") - pl.col("untroubled_change"),
+        (pl.col("lost_as_zero_change") - pl.col("scored_change")).alias("by_lost"),
+        (pl.col("scored_change") - pl.col("untroubled_change")).alias("by_troubled"),
         *shares.values(),
     )
 

@@ -8,8 +8,8 @@ from pipeline import names
 from pipeline.analysis.measures import PASSES, SCORE
 from pipeline.analysis.pairing import SIDES
 
-LOST, GAINED = "pass → fail", "fail → pass"
-STATES = {(True, False): LOST, (False, True): GAINED, (True, True): "pass", (False, False): "fail"}
+LOST, GAINED = "pass to fail", "fail to pass"
+STATES = {(True, False): LOST, (False, True): GAINED, (True, True): "pass in both", (False, False): "fail in both"}
 MOST = 0.5
 
 
@@ -68,14 +68,15 @@ def rollout_flips(rollouts: pl.DataFrame) -> pl.DataFrame:
 
 
 def states(rows: pl.DataFrame) -> dict[str, int]:
-    """How many tasks or rollouts pass in both runs, in neither, or in one of them only."""
-    found = {}
-    there = rows.filter(pl.all_horizontal(pl.col(f"{side} {PASSES}").is_not_null() for side in SIDES))
-    for (mine, theirs), name in STATES.items():
-        found[name] = int(
-            ((there[f"base {PASSES}"] > MOST) == mine).__and__((there[f"candidate {PASSES}"] > MOST) == theirs).sum()
-        )
-    return found
+    """How many tasks or rollouts passed in one run only, in both, or in neither; those scored in both count.
+
+    Args:
+        rows: Pairs of tasks or of rollouts.
+    """
+    passed = [rows[f"{side} {PASSES}"] > MOST for side in SIDES]
+    found = pl.DataFrame(dict(zip(SIDES, passed, strict=True))).drop_nulls().group_by(SIDES).len()
+    counts = {(mine, theirs): count for mine, theirs, count in found.iter_rows()}
+    return {name: counts.get(state, 0) for state, name in STATES.items()}
 
 
 def _flip(passed_before: pl.Expr) -> pl.Expr:

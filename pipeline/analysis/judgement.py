@@ -12,9 +12,10 @@ LEVEL = 0.05
 CONFIDENCE = 0.975
 POWER = 0.8
 RULE = (
-    f"With fewer than {FEWEST_TASKS} tasks in common: too little data, for {FEWEST_TASKS - 1} coins that fall alike are "
-    f"no rarity (p = {2 / 2 ** (FEWEST_TASKS - 1):g}). Better or worse: the 95 % interval of the mean change, clustered "
-    f"by task, leaves out 0, and the sign-flip test gives p < {LEVEL:g}. Else: no difference found."
+    f"with fewer than {FEWEST_TASKS} tasks scored in both runs there is too little data, as {FEWEST_TASKS - 1} tasks "
+    f"that all change one way are no rarity (p = {2 / 2 ** (FEWEST_TASKS - 1):g}); better or worse is a change whose "
+    f"95 % interval, clustered by task, leaves out 0 and whose sign-flip test gives p < {LEVEL:g}; anything else is "
+    "no difference found"
 )
 
 

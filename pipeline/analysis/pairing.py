@@ -16,7 +16,7 @@ from pipeline.run import Run
 from pipeline.sources.contents import Of
 
 CONTENT, INDEX = "content", "index"
-KEY_FIELD = "compared by"
+KEY_FIELD = "compare_key"
 KEY_COLUMN = names.internal(KEY_FIELD)
 SIDES = ("base", "candidate")
 
@@ -111,7 +111,9 @@ def conflicts(pairs: pl.DataFrame, contents: tuple[pl.DataFrame, pl.DataFrame]) 
     mine, theirs = contents
     found = pairs.select("_task", "_candidate_task").unique(maintain_order=True)
     found = found.join(mine.rename({names.TASK: "_task", "_key": "_base"}), on="_task", how="left")
-    found = found.join(theirs.rename({names.TASK: "_candidate_task", "_key": "_other"}), on="_candidate_task", how="left")
+    found = found.join(
+        theirs.rename({names.TASK: "_candidate_task", "_key": "_other"}), on="_candidate_task", how="left"
+    )
     return found.filter(pl.col("_base") != pl.col("_other")).sort("_task").select("_task", "_candidate_task")
 
 

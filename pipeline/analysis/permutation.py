@@ -1,4 +1,4 @@
-"""Could chance alone have made the paired differences lean one way this much?"""
+"""Paired differences → how likely chance alone makes them lean one way that much."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from pipeline.columns import need
 from pipeline.frames.lazy import collect
 from pipeline.run import Run
 
-ID_FIELD = "response id=row.response.id"
-ID_COLUMN = names.internal("response id")
+ID_FIELD = "response_id=row.response.id"
+ID_COLUMN = names.internal("response_id")
 
 
 class Matched(NamedTuple):

@@ -70,6 +70,34 @@ def print_table(
     print_bytes(content.getvalue())
 
 
+def print_content(content: bytes, asked: TableAsked, files: Sequence[RunFiles]) -> None:
+    """Prints what is no single table, or writes it to a file that appears whole or not at all.
+
+    Args:
+        content: What is printed.
+        asked: Where to.
+        files: The files that it is made from, none of which it may replace.
+
+    Raises:
+        SourceError: The file cannot be written.
+        UsageError: The file is one of a run.
+    """
+    if asked.output == "-":
+        print_bytes(content)
+        return
+    if not asked.output:
+        raise UsageError("-o needs a name", hint="-o - is standard output.")
+    from pipeline.output.files import check_folder, make_folder, whole_files
+
+    path = Path(asked.output)
+    for of_run in files:
+        check_kept(path, of_run)
+    check_folder(path)
+    make_folder(path.parent)
+    with whole_files(path) as (file,):
+        file.write(content)
+
+
 def form_of(asked: TableAsked) -> FormName:
     """The format asked for: by --format or --json, else by the suffix of the file."""
     if asked.as_json:
