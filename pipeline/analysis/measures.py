@@ -62,7 +62,7 @@ def measured_rollouts(run: Run, rule: PassRule, measures: Sequence[Measure]) -> 
     Raises:
         UsageError: There is no such score, or it holds no numbers.
     """
-    rows = _with_failed(with_numbers(_planned(run), rule.score), run)
+    rows = _with_failed(_with_score(_planned(run), rule), run)
     score = pl.when(pl.col("_measured")).then(number(rule.score))
     passes = pl.when(score.is_not_null()).then((score >= rule.limit()).cast(pl.Float64))
     troubled = pl.col("_truncated").fill_null(value=False) | (pl.col("_verdict") == UNHEALTHY).fill_null(value=False)
@@ -114,6 +114,16 @@ def _planned(run: Run) -> pl.LazyFrame:
         lambda rows, schema: rows.with_columns(
             pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
         )
+    )
+
+
+def _with_score(rows: pl.LazyFrame, rule: PassRule) -> pl.LazyFrame:
+    """The rows with the score; where no rollout finished, none is missing."""
+    checked = with_numbers(rows.filter(pl.col("_finished")), rule.score).collect_schema()
+    return rows.pipe_with_schema(
+        lambda there, schema: there
+        if rule.score in schema
+        else there.with_columns(pl.lit(None, checked[rule.score]).alias(rule.score))
     )
 
 
