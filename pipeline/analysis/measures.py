@@ -121,9 +121,9 @@ def _with_score(rows: pl.LazyFrame, rule: PassRule) -> pl.LazyFrame:
     """The rows with the score; where no rollout finished, none is missing."""
     checked = with_numbers(rows.filter(pl.col("_finished")), rule.score).collect_schema()
     return rows.pipe_with_schema(
-        lambda there, schema: there
-        if rule.score in schema
-        else there.with_columns(pl.lit(None, checked[rule.score]).alias(rule.score))
+        lambda there, schema: (
+            there if rule.score in schema else there.with_columns(pl.lit(None, checked[rule.score]).alias(rule.score))
+        )
     )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MOST_EXACT = 16
 DRAWS = 9_999
 FEWEST_DRAWS = 999
-MOST_SIGNS = 200_000_000
+MOST_SIGNS = 120_000_000
 ROUNDING = 1e-12
 AT_ONCE = 4_000_000
 
@@ -36,7 +36,7 @@ def sign_flip_test(differences: Sequence[float], *, seed: int = 0) -> SignFlip:
 
     Were the two runs alike, each task's difference would as well have had the other sign. Differences of 0 have no
     say. With up to 16 others all 2^n signs are looked at; else 9999 random ones (fewer, but at least 999, where there
-    are more than 20 000 differences), and p = (b + 1) / (draws + 1) for b of them at least as far out.
+    are more than 12 000 differences), and p = (b + 1) / (draws + 1) for b of them at least as far out.
 
     Source: R. A. Fisher, The Design of Experiments, 1935, section 21; the correction by 1 for random signs:
     B. Phipson and G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010), article 39. The same p as

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.analysis.comparison import Comparison, CompareOptions, compare
+from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.analysis.pairing import field_of
 from pipeline.analysis.same_rollouts import ID_FIELD
 from pipeline.analysis.scoring import PassRule
@@ -64,13 +64,13 @@ def test_the_order_of_tasks_does_not_matter(tmp_path: Path) -> None:
     base = opened(write_rewards(tmp_path, "base", BASE))
     other = opened(write_rewards(tmp_path, "other", CANDIDATE, number=NUMBERS))
     found = compare(base, other)
-    assert score_of(found) == score_of(compared(tmp_path, BASE, CANDIDATE))
+    assert score_of(found) == score_of(compared(tmp_path / "again", BASE, CANDIDATE))
     assert found.facts.renumbered["_ng_task_index"].to_list() == [0, 1, 2, 3]
     assert found.alone.rows() == [("base", 4, "till"), ("candidate", 9, "till")]
     assert found.flips.select("task", "candidate_task").rows() == [(1, 2), (0, 3)]
     by_index = compare(base, other, CompareOptions(key="index"))
     assert by_index.facts.conflicts.rows() == [(0, 0), (1, 1), (2, 2), (3, 3)]
-    assert score_of(by_index)["change"] != score_of(found)["change"]
+    assert score_of(by_index)["se"] != score_of(found)["se"]
 
 
 @pytest.mark.parametrize("key", ["uuid", "input.uuid"])
@@ -177,7 +177,7 @@ def test_what_was_cut_off_or_unhealthy(tmp_path: Path) -> None:
     plan, done = rows_of({task: [1, 0] for task in range(6)})
     done[1]["response"]["incomplete_details"] = {"reason": "max_output_tokens"}
     path = write(tmp_path / "other", "rollouts", plan, done)
-    verdicts = [
+    verdicts: list[Row] = [
         {
             "_ng_task_index": task,
             "_ng_rollout_index": 1,
@@ -288,9 +288,8 @@ def test_as_plain_python_has_it(tmp_path: Path, base: Rewards, candidate: Reward
         rows = rows_of(rewards)
         for part in rows:
             chance.shuffle(part)
-        shuffled += [part for part in rows]
-    runs = [opened(write(tmp_path, name, *shuffled[at : at + 2])) for name, at in (("base", 0), ("other", 2))]
-    found = compare(*runs)
+        shuffled += rows
+    found = compare(opened(write(tmp_path, "base", *shuffled[:2])), opened(write(tmp_path, "other", *shuffled[2:])))
     assert found.change.tasks == expected["tasks"]
     assert found.change.change == pytest.approx(expected["change"], abs=1e-12)
     assert found.change.se == pytest.approx(expected["se"], abs=1e-12)

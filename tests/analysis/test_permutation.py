@@ -30,14 +30,12 @@ def test_as_scipy_has_it() -> None:
 
     for seed in range(5):
         differences = np.random.default_rng(seed).normal(0.3, 1, 12)
-        theirs = permutation_test(
-            (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
-        )
+        theirs = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=5000)
         assert sign_flip_test(differences.tolist()).p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 @pytest.mark.parametrize("few_sizes", [True, False])
-def test_random_signs_come_close_to_scipys(few_sizes: bool) -> None:  # noqa: FBT001 - a case
+def test_random_signs_come_close_to_scipys(few_sizes: bool) -> None:
     from scipy.stats import permutation_test
 
     drawn = np.random.default_rng(1).normal(0.1, 0.5, 200)
@@ -73,4 +71,4 @@ def test_many_tasks_are_quick() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         test = sign_flip_test((differences + 0.02).tolist())
-    assert (test.draws, test.p < 0.05) == (3333, True)
+    assert (test.draws, test.p < 0.05) == (2000, True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.analysis.comparison import Comparison, CompareOptions, compare
+from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.options import DETAILS, ProfileOptions
 from pipeline.run import Run
 from pipeline.sources.runs import find_run
@@ -63,8 +63,8 @@ def opened(path: Path, *fields: str) -> Run:
 
 
 def compared(folder: Path, base: Rewards, candidate: Rewards, **options: Any) -> Comparison:
-    runs = [opened(write_rewards(folder, name, one)) for name, one in (("base", base), ("candidate", candidate))]
-    return compare(*runs, CompareOptions(**options))
+    first, second = (opened(write_rewards(folder, name, one)) for name, one in (("base", base), ("other", candidate)))
+    return compare(first, second, CompareOptions(**options))
 
 
 def slowly(base: Rewards, candidate: Rewards) -> dict[str, float | int | None]:
