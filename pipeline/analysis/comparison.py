@@ -12,7 +12,15 @@ from pipeline import names
 from pipeline.analysis.changes import changes, differences
 from pipeline.analysis.flips import rollout_flips, states, task_flips
 from pipeline.analysis.judgement import Change, Verdict, change_of, smallest_effect, verdict_of
-from pipeline.analysis.measures import LOST_AS_ZERO, SCORE, UNTROUBLED, Measure, by_task, measured_rollouts, measures_of
+from pipeline.analysis.measures import (
+    LOST_AS_ZERO,
+    SCORE,
+    UNTROUBLED,
+    Measure,
+    measured_rollouts,
+    measures_of,
+    sums_by_task,
+)
 from pipeline.analysis.pairing import CONTENT, INDEX, Pairs, conflicts, paired, pooled, renumbered, task_keys
 from pipeline.analysis.permutation import SignFlip, sign_flip_test
 from pipeline.analysis.same_rollouts import Matched, same_rollouts
@@ -128,7 +136,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     of: Of = "row" if base.has_input_rows and candidate.has_input_rows else "prompt"
     key = chosen.key if matched is None else INDEX
     keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))
-    pairs = paired(by_task(rollouts[0], measures), by_task(rollouts[1], measures), keys, measures)
+    pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
     pairs = pairs._replace(frame=_with_groups(pairs.frame, base, by))
     changed = _tables(pairs, measures, by)
     change = change_of(_overall(changed, by))

@@ -82,7 +82,7 @@ def measured_rollouts(run: Run, rule: PassRule, measures: Sequence[Measure]) -> 
     return rows.select(*names.KEY, "_agent", *figures)
 
 
-def by_task(rollouts: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
+def sums_by_task(rollouts: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
     """Sums over the rollouts of each task and agent.
 
     Columns: `_ng_task_index` (Int64), `_agent` (String); for each measure `sum COLUMN` (Float64) and `count COLUMN`

@@ -76,8 +76,8 @@ def paired(
     else with the same task whatever its agent is called.
 
     Args:
-        base: As `by_task` gives it.
-        candidate: As `by_task` gives it.
+        base: As `sums_by_task` gives it.
+        candidate: As `sums_by_task` gives it.
         keys: As `task_keys` gives them, of both.
         measures: What to keep of both.
     """

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.asked import FieldsAsked, RunAsked, TableAsked
+from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
 from pipeline.cli.choices import Pair
 from pipeline.cli.console import Console
-from pipeline.cli.ruling import RuleAsked
 from pipeline.cli.spread import spread
 
 

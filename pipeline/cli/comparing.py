@@ -14,13 +14,14 @@ from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.analysis.judgement import RULE, fall_of
 from pipeline.analysis.pairing import KEY_COLUMN, field_of
 from pipeline.analysis.same_rollouts import ID_FIELD
-from pipeline.cli.asked import FieldsAsked
+from pipeline.analysis.scoring import PassRule, partial_scores, voting
+from pipeline.cli.asked import FieldsAsked, RuleAsked
 from pipeline.cli.comparison_notes import Named, notes
 from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
-from pipeline.cli.console import SCHEMA_VERSION
-from pipeline.cli.opening import opened
-from pipeline.cli.ruling import RuleAsked, rule_of
+from pipeline.cli.console import SCHEMA_VERSION, Console
+from pipeline.cli.opening import opened, paths_of
+from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import GateError, UsageError
 from pipeline.frames.lazy import collect
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.cli.asked import RunAsked, TableAsked
-    from pipeline.cli.console import Console
     from pipeline.run import Run
-    from pipeline.sources.runs import RunFiles
 
 FEWEST_RUNS = 2
 
@@ -71,14 +70,14 @@ def answer(
         RollprofError: The question cannot be understood, or a run cannot be read.
     """
     words, inputs = _checked(question, asked, gate)
-    options = CompareOptions(
-        rule=rule_of(question.rule), key=question.key, pair=question.pair, by=question.by, seed=question.seed
-    )
     read = _with_fields(question, fields)
     runs = [
         _opened(word, replace(asked, run=[word], inputs=files), read, question, console)
         for word, files in zip(words, inputs, strict=True)
     ]
+    rules = rules_file(question.rule, runs[0].files)
+    rule = _rule(question, words, runs, rules, console)
+    options = CompareOptions(rule=rule, key=question.key, pair=question.pair, by=question.by, seed=question.seed)
     found: list[tuple[Named, Comparison]] = []
     for place, run in enumerate(runs[1:], 1):
         named = Named(words[0], words[place])
@@ -87,7 +86,7 @@ def answer(
         found.append((named, compared._replace(flips=flips)))
         for note in notes(named, compared.facts, (runs[0], run), options):
             console.warn(note)
-    _print(found, options, question, table, console, runs)
+    _print(found, options, question, table, console, runs, [rules] if rules else [])
     _judge(found, gate, console)
 
 
@@ -124,6 +123,26 @@ def _opened(word: str, asked: RunAsked, fields: FieldsAsked, question: Asked, co
     return run
 
 
+def _rule(question: Asked, words: list[str], runs: list[Run], path: Path | None, console: Console) -> PassRule:
+    """The rule of all runs, which is that of the base; warns where a run has another, or the rule decides."""
+    rule = pass_rule(question.rule, path, console)
+    quiet = Console(quiet=True)
+    scores = partial = 0
+    agents: dict[str | None, None] = {}
+    for word, run in zip(words, runs, strict=True):
+        own = pass_rule(question.rule, rules_file(question.rule, run.files), quiet)
+        if own != rule:
+            console.warn(f"{names.shown(word)} has rules of its own ({own}), which do not count here")
+        votes = voting(run, rule)
+        counted = collect(votes.select(partial=partial_scores(), scores=pl.len()))
+        partial, scores = partial + counted["partial"][0], scores + counted["scores"][0]
+        agents |= dict.fromkeys(
+            collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"]
+        )
+    warn_of_rule(rule, list(agents), partial=partial, scored=scores, console=console)
+    return rule
+
+
 def _print(
     found: list[tuple[Named, Comparison]],
     options: CompareOptions,
@@ -131,6 +150,7 @@ def _print(
     table: TableAsked,
     console: Console,
     runs: list[Run],
+    kept: list[Path],
 ) -> None:
     """Prints everything for people or as one object, or one table."""
     form = form_of(table)
@@ -140,23 +160,19 @@ def _print(
         how = {"passes": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
         compared = [as_object(named, one, flips=question.flips, limit=table.limit) for named, one in found]
         text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
-        print_content(text.encode() + b"\n", table, files)
+        print_content(text.encode() + b"\n", table, files, kept)
     elif form in {"table", "md"}:
         shown = Shown(form, question.flips, table.limit)
         texts = [text_of(named, one, options, shown) for named, one in found]
-        print_content("\n\n".join([*texts, f"Verdicts: {RULE}"]).encode() + b"\n", table, files)
+        print_content("\n\n".join([*texts, f"Verdicts: {RULE}"]).encode() + b"\n", table, files, kept)
     else:
         rows = [(named, one.flips if question.flips else one.changes) for named, one in found]
         whole = pl.concat(
             [one.select(pl.lit(names.shown(named.candidate)).alias("run"), pl.all()) for named, one in rows],
             how="diagonal_relaxed",
         )
-        print_table(whole, table, console, files[0], _more(files[1:]))
-
-
-def _more(files: list[RunFiles]) -> list[Path]:
-    """Every file of these runs."""
-    return [source.path for one in files for source in (*one.rollouts, *one.inputs, *one.failures, *one.verdicts)]
+        others = [path for of_run in files[1:] for path in paths_of(of_run)]
+        print_table(whole, table, console, files[0], [*others, *kept])
 
 
 def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) -> None:

@@ -284,8 +284,8 @@ def test_thresholds(folder: Path) -> None:
         (["good.jsonl", "bad.jsonl", "--key", "a..b"], "--field"),
         (["good.jsonl", "bad.jsonl", "--by", "nope"], "there is no column"),
         (["good.jsonl", "bad.jsonl", "--score", "nope"], "there is no column 'nope'"),
-        (["good.jsonl", "bad.jsonl", "--pass-threshold", "x"], "--pass-threshold 'x' is no number"),
-        (["good.jsonl", "bad.jsonl", "--pass-threshold", "a=inf"], "is no number"),
+        (["good.jsonl", "bad.jsonl", "--pass-threshold", "x"], "--pass-threshold 'x' is no threshold"),
+        (["good.jsonl", "bad.jsonl", "--pass-threshold", "a=inf"], "is no threshold"),
         (["good.jsonl", "bad.jsonl", "--pair", "rollout", "--key", "index"], "--key is for tasks"),
         (["good.jsonl", "bad.jsonl", "--pair", "nope"], "--pair"),
     ],
@@ -297,3 +297,14 @@ def test_refusals(words: list[str], said: str, folder: Path) -> None:
 
 def test_a_run_that_is_not_there(folder: Path) -> None:
     assert_refused(compare(folder, "good.jsonl", "nope.jsonl"), 3, "nope.jsonl")
+
+
+def test_the_rules_of_the_base_count(folder: Path) -> None:
+    for name, threshold in (("one", 0.25), ("two", 0.75)):
+        write_rewards(folder / name, "run", {task: [0.5, 0.25] for task in range(7)})
+        (folder / name / "rollprof.yaml").write_text(f"pass_threshold: {threshold}\n")
+    done = compare(folder, "one", "two")
+    assert "two has rules of its own (reward >= 0.75), which do not count here" in done.stderr
+    assert "28 of 28 scores are neither 0 nor 1; what passes is decided by reward >= 0.25" in done.stderr
+    assert "reward >= 0.25; tasks" in done.stdout
+    assert_refused(compare(folder, "one", "two", "-o", "one/rollprof.yaml"), 2, "would overwrite")
