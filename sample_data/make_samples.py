@@ -107,8 +107,12 @@ def candidate(draws: Draws) -> Files:
     """Make a run of another checkpoint on tasks of the whole run, numbered anew, with one rollout in ten lost."""
     tasks = draw_problems(Draws("rollprof complete"), math=20, choice=16)
     plan = plan_of(tasks[::-1][:CANDIDATE_TASKS], range(CANDIDATE_REPEATS))
+    ids = {row["uuid"]: {"task_id": row["task_id"]} for row in inputs_of(plan_of(tasks, range(1)))}
     rollouts = [row for place, row in enumerate(rollouts_of(plan, draws)) if place % 10]
-    return {INPUTS: jsonl(inputs_of(plan)), ROLLOUTS: jsonl(rollouts)}
+    return {
+        INPUTS: jsonl(row | ids[row["uuid"]] for row in inputs_of(plan)),
+        ROLLOUTS: jsonl(row | ids[row["uuid"]] for row in rollouts),
+    }
 
 
 def partial(draws: Draws) -> Files:

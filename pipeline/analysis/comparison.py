@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline import names
-from pipeline.analysis.changes import changes, differences
+from pipeline.analysis.changes import FIGURES, changes, differences
 from pipeline.analysis.flips import rollout_flips, states, task_flips
 from pipeline.analysis.judgement import Change, Verdict, change_of, smallest_effect, verdict_of
 from pipeline.analysis.measures import (
@@ -35,6 +35,7 @@ from pipeline.sources.contents import Of
 
 Sides = tuple[pl.DataFrame, pl.DataFrame]
 AGENT = "agent"
+ALL = "all"
 INFRASTRUCTURE = {
     SCORE: "scored_change",
     LOST_AS_ZERO: "lost_as_zero_change",
@@ -126,8 +127,8 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
         UsageError: There is no such score, key or group.
     """
     chosen = options or CompareOptions()
-    by = by_columns(base.aligned.frame, chosen.by)
-    need_apart([name.removeprefix(names.INTERNAL) for name in by], ())
+    by = [name for name in by_columns(base.aligned.frame, chosen.by) if name != "_agent"]
+    need_apart(by, ("scope", AGENT, "kind", "measure", *FIGURES, *INFRASTRUCTURE.values()))
     measures = measures_of(base, candidate, chosen.rule)
     rollouts = (measured_rollouts(base, chosen.rule, measures), measured_rollouts(candidate, chosen.rule, measures))
     matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
@@ -139,7 +140,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
     pairs = pairs._replace(frame=_with_groups(pairs.frame, base, by))
     changed = _tables(pairs, measures, by)
-    change = change_of(_overall(changed, by))
+    change = change_of(_overall(changed))
     lists = differences(pairs, measures[0]).to_list()
     test = sign_flip_test(lists, seed=chosen.seed) if lists else None
     return Comparison(
@@ -170,25 +171,32 @@ def _with_groups(pairs: pl.DataFrame, base: Run, by: Sequence[str]) -> pl.DataFr
 
 def _tables(pairs: Pairs, measures: Sequence[Measure], by: Sequence[str]) -> pl.DataFrame:
     """The changes overall, by agent where there are several, and by the columns asked for."""
-    groups: list[list[str]] = [[]]
-    if pairs.frame["_agent"].n_unique() > 1 and "_agent" not in by:
-        groups.append(["_agent"])
+    groups: dict[str, list[str]] = {ALL: []}
+    if pairs.frame["_agent"].n_unique() > 1:
+        groups["agent"] = ["_agent"]
     if by:
-        groups.append(aliases(by))
+        groups["group"] = aliases(by)
     own = dict(zip(aliases(by), by, strict=True)) | {"_agent": AGENT}
-    tables = [changes(pairs, measures, group).rename(own, strict=False) for group in groups]
+    tables = [
+        changes(pairs, measures, group).rename(own, strict=False).select(pl.lit(scope).alias("scope"), pl.all())
+        for scope, group in groups.items()
+    ]
     whole = pl.concat(tables, how="diagonal_relaxed")
-    about = [name for name in (*by, AGENT) if name in whole.columns]
-    missing = [pl.lit(None, pl.String).alias(AGENT)] if AGENT not in whole.columns else []
-    order = [*about, *([AGENT] if missing else []), *(name for name in whole.columns if name not in about)]
-    return whole.with_columns(missing).select(map(column, order))
+    missing = {AGENT: pl.String} if AGENT not in whole.columns else {}
+    added = whole.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in missing.items())
+    about = _about(by)
+    return added.select(map(column, [*about, *(name for name in added.columns if name not in about)]))
 
 
-def _overall(changed: pl.DataFrame, by: Sequence[str]) -> dict[str, object] | None:
+def _about(by: Sequence[str]) -> list[str]:
+    """The columns that a row of the tables is told by."""
+    return ["scope", AGENT, *by]
+
+
+def _overall(changed: pl.DataFrame) -> dict[str, object] | None:
     """The row of the score over all tasks, which is the first."""
-    first = changed.head(1).to_dicts()
-    is_overall = bool(first) and first[0]["kind"] == "score" and all(first[0][name] is None for name in (*by, AGENT))
-    return first[0] if is_overall else None
+    row = next(iter(changed.head(1).to_dicts()), None)
+    return row if row is not None and row["scope"] == ALL and row["kind"] == "score" else None
 
 
 def _infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Sequence[str]) -> pl.DataFrame:
@@ -198,28 +206,20 @@ def _infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Sequ
     what was lost. The change of the scored ones is that of those without trouble and a rest, `by_troubled`: what
     was truncated or unhealthy.
     """
-    about = [*by, AGENT]
-    named = {one.name: INFRASTRUCTURE[one.column] for one in measures if one.column in INFRASTRUCTURE}
-    shares = {one.name: f"{one.name}_change" for one in measures if one.kind == "share"}
-    told = named | shares
-    wanted = changed.filter(pl.col("kind").is_in(["score", "what if", "share"]))
-    groups = wanted.select(map(column, about)).unique(maintain_order=True)
-    for name, figure in told.items():
-        kind = "share" if name in shares else ("score" if figure == INFRASTRUCTURE[SCORE] else "what if")
-        one = wanted.filter((pl.col("measure") == name) & (pl.col("kind") == kind))
-        groups = groups.join(
-            one.select(*map(column, about), pl.col("change").alias(figure)),
-            on=about,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
+    about = _about(by)
+    groups = changed.select(map(column, about)).unique(maintain_order=True)
+    figures = {one: INFRASTRUCTURE[one.column] for one in measures if one.column in INFRASTRUCTURE}
+    figures |= {one: f"{one.name}_change" for one in measures if one.kind == "share"}
+    for one, figure in figures.items():
+        rows = changed.filter(kind=one.kind, measure=one.name).select(
+            *map(column, about), pl.col("change").alias(figure)
         )
-    return groups.select(
-        *map(column, about),
-        *INFRASTRUCTURE.values(),
-        (pl.col("lost_as_zero_change") - pl.col("scored_change")).alias("by_lost"),
-        (pl.col("scored_change") - pl.col("untroubled_change")).alias("by_troubled"),
-        *shares.values(),
+        groups = groups.join(rows, on=about, how="left", nulls_equal=True, maintain_order="left")
+    by_lost = pl.col("lost_as_zero_change") - pl.col("scored_change")
+    by_troubled = pl.col("scored_change") - pl.col("untroubled_change")
+    whole = groups.with_columns(by_lost=by_lost, by_troubled=by_troubled)
+    return whole.select(
+        map(column, [*about, *INFRASTRUCTURE.values(), "by_lost", "by_troubled", *list(figures.values())[3:]])
     )
 
 

@@ -35,8 +35,9 @@ def notes(named: Named, facts: Facts, runs: tuple[Run, Run], options: CompareOpt
     if facts.matched is not None:
         yield from _of_rollouts(facts.matched)
     if not facts.shared:
-        more = ", or pair tasks by their index (--key index)" if options.key == CONTENT else ""
-        yield f"the two runs have no task in common: see whether they are of one data set{more}"
+        more = "; --key uuid (or another field of the input rows) or --key index may pair them"
+        told = more if options.key == CONTENT and facts.matched is None else ""
+        yield f"the two runs have no task in common: see whether they are of one data set{told}"
 
 
 def first_of(indices: pl.Series) -> str:

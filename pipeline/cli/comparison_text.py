@@ -151,7 +151,10 @@ def _table(title: str, frame: pl.DataFrame, shown: Shown) -> str:
     """A table below its title; columns that say nothing are left out, and rows beyond the limit are counted."""
     if not len(frame):
         return ""
-    said = frame.select(name for name in frame.columns if frame[name].null_count() < len(frame))
+    empty = {name for name in frame.columns if frame[name].null_count() == len(frame)}
+    if "scope" in frame.columns and frame["scope"].n_unique() == 1:
+        empty.add("scope")
+    said = frame.select(frame[name] for name in frame.columns if name not in empty)
     limit = SHOWN_TO_PEOPLE if shown.limit is None else shown.limit
     part = said.head(limit) if limit else said
     content = io.BytesIO()
