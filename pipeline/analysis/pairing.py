@@ -9,8 +9,9 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.measures import Measure
-from pipeline.columns import need
+from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
+from pipeline.options import ROOTS
 from pipeline.profile.expressions import column
 from pipeline.run import Run
 from pipeline.sources.contents import Of
@@ -41,7 +42,19 @@ def field_of(key: str) -> str | None:
     """What `--field` takes to read a key that is a field; None for content and index."""
     if key in {CONTENT, INDEX}:
         return None
-    return f"{KEY_FIELD}={key if key.startswith(('input.', 'row.')) else f'input.{key}'}"
+    return f"{KEY_FIELD}={_path_of(key)}"
+
+
+def key_column(run: Run, key: str) -> str | None:
+    """The column that holds a field, read as such or, in an export, among the short texts; None without a value."""
+    there = run.aligned.frame.collect_schema()
+    known = [name for name in (KEY_COLUMN, names.internal(_path_of(key))) if name in there]
+    counts = collect(run.aligned.frame.select(column(name).count() for name in known)).row(0) if known else ()
+    return next((name for name, count in zip(known, counts, strict=True) if count), None)
+
+
+def _path_of(key: str) -> str:
+    return key if key.startswith(ROOTS) else f"input.{key}"
 
 
 def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
@@ -54,6 +67,7 @@ def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
 
     Raises:
         SourceError: A row whose content counts is no longer there.
+        UsageError: No row has the field.
     """
     if key == CONTENT:
         return collect(run.contents(of=of).rename({"_content": "_key"}))
@@ -62,9 +76,13 @@ def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
         return collect(run.inputs.filter(pl.col("_problem").is_null()).select(task.unique().sort())).with_columns(
             _key=task.cast(pl.String)
         )
-    need(run.aligned.frame, KEY_COLUMN)
-    values = run.aligned.frame.group_by(task, maintain_order=True).agg(pl.col(KEY_COLUMN).drop_nulls().first())
-    return collect(values).select(task, _key=_as_text(KEY_COLUMN, values.collect_schema()[KEY_COLUMN]))
+    name = key_column(run, key)
+    if name is None:
+        raise UsageError(
+            f"no row has {key}", hint="It is a field of the input row, dotted; row.NAME is one of the rollout."
+        )
+    values = run.aligned.frame.group_by(task, maintain_order=True).agg(_key=column(name).drop_nulls().first())
+    return collect(values.with_columns(_as_text("_key", values.collect_schema()["_key"])))
 
 
 def paired(
@@ -149,4 +167,5 @@ def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:
     if not dtype.is_float():
         return value.cast(pl.String)
     whole = (value == value.floor()) & (value.abs() < 2.0**53)
-    return pl.when(whole).then(value.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(value.cast(pl.String))
+    text = pl.when(whole).then(value.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(value.cast(pl.String))
+    return text.alias(name)

@@ -12,7 +12,7 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.analysis.judgement import RULE, fall_of
-from pipeline.analysis.pairing import KEY_COLUMN, field_of
+from pipeline.analysis.pairing import field_of, key_column
 from pipeline.analysis.same_rollouts import ID_FIELD
 from pipeline.analysis.scoring import PassRule, partial_scores, voting
 from pipeline.cli.asked import FieldsAsked, RuleAsked
@@ -117,7 +117,7 @@ def _with_fields(question: Asked, fields: FieldsAsked) -> FieldsAsked:
 
 def _opened(word: str, asked: RunAsked, fields: FieldsAsked, question: Asked, console: Console) -> Run:
     run = opened(asked, console, fields)
-    if field_of(question.key) and not collect(run.aligned.frame.select(pl.col(KEY_COLUMN).count())).item():
+    if field_of(question.key) and key_column(run, question.key) is None:
         hint = "It is a field of the input row, dotted; row.NAME is one of the rollout."
         raise UsageError(f"--key {question.key}: no row of {names.shown(word)} has it", hint=hint)
     return run

@@ -31,7 +31,7 @@ def notes(named: Named, facts: Facts, runs: tuple[Run, Run], options: CompareOpt
         yield from _of_run(names.shown(word), runs[place], facts, place, options)
     yield from _of_contents(facts, options)
     if facts.other_agents:
-        yield f"{facts.other_agents:,} pairs are of agents that have another name in {names.shown(named.candidate)}"
+        yield f"agents have other names in {names.shown(named.candidate)} ({_counted(facts.other_agents, 'pair')})"
     if facts.matched is not None:
         yield from _of_rollouts(facts.matched)
     if not facts.shared:
@@ -51,11 +51,11 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
     if len(pooled):
         of = "content" if options.key == CONTENT else "key"
         yield (
-            f"{name}: {pooled['tasks'].sum():,} tasks have only {len(pooled):,} different {of}s"
+            f"{name}: {pooled['tasks'].sum():,} tasks have only {_counted(len(pooled), f'different {of}')}"
             f"{first_of(pooled['first'])}; those with the same {of} are one task here (--key index keeps them apart)"
         )
     if without:
-        yield f"{name}: {without:,} tasks have no {options.key}, and take no part"
+        yield f"{name}: without a {options.key}, and left out: {_counted(without, 'task')}"
     if facts.of == "prompt" and not run.has_input_rows:
         yield f"{name} has no input rows: tasks are known by their responses_create_params alone"
 
@@ -63,13 +63,13 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
 def _of_contents(facts: Facts, options: CompareOptions) -> Iterator[str]:
     if facts.matched is None and options.key == CONTENT:
         if len(facts.renumbered):
-            yield (
-                f"{len(facts.renumbered):,} task indices stand for other content in the two runs"
-                f"{first_of(facts.renumbered[names.TASK])}; tasks are paired by content"
-            )
+            counted = _counted(len(facts.renumbered), "index", "indices") + " with other content in the two runs"
+            first = first_of(facts.renumbered[names.TASK])
+            yield f"tasks are numbered differently: {counted}{first}; they are paired by content"
     elif len(facts.conflicts):
-        more = "" if facts.matched is not None else ": --key content pairs what is the same"
-        yield f"{len(facts.conflicts):,} pairs of tasks differ in content{first_of(facts.conflicts['_task'])}{more}"
+        more = "" if facts.matched is not None else "; --key content pairs what is the same"
+        counted = _counted(len(facts.conflicts), "task") + first_of(facts.conflicts["_task"])
+        yield f"paired, but of other content: {counted}{more}"
     if facts.unread:
         yield f"contents were not compared, for they cannot be read ({facts.unread})"
 
@@ -78,6 +78,10 @@ def _of_rollouts(matched: Matched) -> Iterator[str]:
     if len(matched.other):
         keys = ", ".join(f"{task}:{rollout}" for task, rollout in matched.other.head(FIRST).iter_rows())
         more = ", …" if len(matched.other) > FIRST else ""
-        yield f"{len(matched.other):,} rollouts have another response.id, and take no part (first: {keys}{more})"
+        yield f"of another response.id, and left out: {_counted(len(matched.other), 'rollout')} (first: {keys}{more})"
     if matched.unchecked:
-        yield f"{matched.unchecked:,} rollouts have no response.id to check: their indices alone pair them"
+        yield f"without a response.id to check, and paired by indices alone: {_counted(matched.unchecked, 'rollout')}"
+
+
+def _counted(number: int, thing: str, things: str = "") -> str:
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

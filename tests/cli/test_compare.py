@@ -175,15 +175,15 @@ def test_files(folder: Path) -> None:
 def test_renumbered_tasks(folder: Path) -> None:
     write_rewards(folder, "moved", CANDIDATE, number={0: 3, 1: 2, 2: 1, 3: 0, 5: 5})
     done = compare(folder, "base.jsonl", "moved.jsonl", "--flips")
-    assert "4 task indices stand for other content in the two runs (first: 0, 1, 2, 3)" in done.stderr
+    assert "4 indices with other content in the two runs (first: 0, 1, 2, 3)" in done.stderr
     assert "rollprof show moved.jsonl 2 --against base.jsonl" in done.stdout
     shown = run_command(["show", "moved.jsonl", "2", "--against", "base.jsonl"], folder)
     assert "task 2 is task 1 in base.jsonl" in shown.stderr
     assert "base.jsonl · rollout 1:2" in shown.stdout
     by_index = compare(folder, "base.jsonl", "moved.jsonl", "--key", "index")
-    assert "4 pairs of tasks differ in content (first: 0, 1, 2, 3)" in by_index.stderr
+    assert "paired, but of other content: 4 tasks (first: 0, 1, 2, 3)" in by_index.stderr
     by_field = compare(folder, "base.jsonl", "moved.jsonl", "--key", "uuid")
-    assert "differ in content" not in by_field.stderr
+    assert "other content" not in by_field.stderr
     assert "0.1197" in by_field.stdout
 
 
@@ -195,7 +195,7 @@ def test_one_prompt_for_all(folder: Path) -> None:
         row.pop("level")
     write(folder, "blank", plan, done)
     said = compare(folder, "blank.jsonl", "blank.jsonl").stderr
-    assert "12 tasks have only 1 different contents (first: 0)" in said
+    assert "12 tasks have only 1 different content (first: 0)" in said
     assert "--key index keeps them apart" in said
     assert compared(folder, "blank.jsonl", "blank.jsonl", "--key", "index")["comparisons"][0]["score"]["tasks"] == 12
 
@@ -223,7 +223,7 @@ def test_the_same_rollouts_scored_twice(folder: Path) -> None:
     write(folder, "again", plan, done)
     words = ("good.jsonl", "again.jsonl", "--pair", "rollout", "--flips")
     said = compare(folder, *words)
-    assert "1 rollouts have another response.id, and take no part (first: 1:1)" in said.stderr
+    assert "of another response.id, and left out: 1 rollout (first: 1:1)" in said.stderr
     assert "rollprof show again.jsonl 0:0 --against good.jsonl" in said.stdout
     (one,) = compared(folder, *words)["comparisons"]
     assert one["pairing"]["rollouts"] == {"same": 35, "unchecked": 0, "other": 1, "only_base": 0, "only_candidate": 0}
@@ -242,6 +242,8 @@ def test_exports_and_profiles_are_runs(folder: Path) -> None:
     profiles = compared(folder, "good_reward_profiling.jsonl", "bad_reward_profiling.jsonl")["comparisons"][0]
     assert exports["score"] == profiles["score"] == expected
     assert profiles["pairing"]["content_of"] == "row"
+    by_field = compared(folder, "good.parquet", "bad.parquet", "--key", "uuid")["comparisons"][0]
+    assert by_field["score"] == expected
     (folder / "bad.jsonl").unlink()
     (folder / "bad_materialized_inputs.jsonl").unlink()
     assert_refused(compare(folder, "good.parquet", "bad.parquet"), 3, "--key index")
