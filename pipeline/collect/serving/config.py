@@ -149,9 +149,11 @@ def checked(content: Mapping[str, Any], *, where: str) -> ServersConfig:
     try:
         return ServersConfig.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        found = error.errors(include_url=False, include_input=False)
+        unknown = [one for one in found if one["type"] == "extra_forbidden"]
+        first = (unknown or found)[0]  # a key that is missing may be the one that is misspelt
         place = ".".join(str(part) for part in first["loc"])
-        if first["type"] != "extra_forbidden":
+        if not unknown:
             raise UsageError(f"{place}: {first['msg']}", where=where) from None
         known = _keys_at(first["loc"])
         close = get_close_matches(str(first["loc"][-1]), known, n=1)
