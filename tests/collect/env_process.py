@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,10 +72,10 @@ def started(args: Sequence[str], cwd: Path, **options: Any) -> Iterator[Process]
 
 
 @contextmanager
-def served(*args: str, cwd: Path, port: str = "0", **variables: str) -> Iterator[Served]:
+def served(*args: str, cwd: Path, port: str = "0", stderr: int = subprocess.PIPE, **variables: str) -> Iterator[Served]:
     """Servers with these arguments, stopped at the end; what they say then is looked at."""
     given = ["--json", "--head-port", "0", "--port", port, *args]
-    with started(given, cwd, env=environment(**variables)) as process:
+    with started(given, cwd, env=environment(**variables), stderr=stderr) as process:
         ready = first_line(process)
         agents = {name: about["url"] for name, about in ready["agents"].items()}
         yield Served(process, ready["head"], agents, ready)

@@ -153,6 +153,8 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "a list": _sends(200, b"[1, 2]"),
     "no output": _sends(200, b'{"id": "resp_1", "choices": []}'),
     "not utf-8": _sends(200, b'{"output": ["\xff"]}'),
+    "failed": _sends(200, b'{"status": "failed", "error": {"code": "server_error", "message": "sorry"}, "output": []}'),
+    "odd header": _sends(429, b"", Retry_After="\xfc" * 3),
     "10 MB": _sends(200, json.dumps({**RESPONSE, "padding": "x" * (10 * MEGABYTE)}).encode()),
 }
 

@@ -16,7 +16,8 @@ from pipeline.errors import SourceError, UsageError
 DEMO = "demo"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_HEAD_PORT = 11000
-Port = Annotated[int, Field(ge=0, le=65535)]
+LAST_PORT = 65535
+Port = Annotated[int, Field(ge=0, le=LAST_PORT)]
 
 
 class _Checked(BaseModel):
@@ -104,6 +105,8 @@ class ServersConfig(_Checked):
     def _fit(self) -> ServersConfig:
         if not self.agents:
             raise UsageError("there is no agent", hint="Name an environment, or agents in the configuration.")
+        if self.port + len(self.agents) - 1 > LAST_PORT:
+            raise UsageError(f"there are no {len(self.agents)} ports from {self.port} on", hint="Give another --port.")
         return self
 
 

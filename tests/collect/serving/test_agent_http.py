@@ -1,6 +1,7 @@
 """What an agent's port and the head's answer, in real processes."""
 
 import json
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,24 @@ from tests.collect.env_process import Reply, get, post, row, served
 
 OWN = """
 import asyncio
+import numpy as np
+
+print("being imported")
 
 class Grader:
     def __init__(self):
         self.seeded = []
+        print("being made")
 
     def seed_session(self, row):
         self.seeded.append(row["name"])
 
     async def verify(self, row, response):
         await asyncio.sleep(0)
+        print("verifying" * 1000)
         return {"ok": {"reward": True, "length": 3, "mask_sample": True, "seeded": self.seeded[-1]},
                 "late": {"response": "mine", "reward": 0.25},
+                "numpy": {"reward": np.int64(1), "score": np.float32(0.5)},
                 "list": [1.0],
                 "none": {},
                 "text": {"reward": "1"},
@@ -43,7 +50,7 @@ def numeric() -> Any:
 def own(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("own")
     (folder / "http_grader.py").write_text(OWN)
-    with served("--environment", "http_grader:Grader", cwd=folder) as servers:
+    with served("--environment", "http_grader:Grader", cwd=folder, stderr=subprocess.DEVNULL) as servers:
         yield servers
 
 
@@ -122,6 +129,16 @@ def test_the_response_is_the_models(own: Any) -> None:
     assert (result["reward"], result["response"]["model"]) == (0.25, "demo")
 
 
+def test_numbers_of_numpy_are_numbers(own: Any) -> None:
+    result = own.run(row("?", name="numpy")).content
+    assert (result["reward"], result["score"]) == (1.0, 0.5)
+
+
+def test_what_an_environment_prints_is_in_nobodys_way(own: Any) -> None:
+    # 20 prints of 9 kB are more than the pipe of standard output holds, which nobody reads here.
+    assert {own.run(row("?", name="ok")).status for _ in range(20)} == {200}
+
+
 @pytest.mark.parametrize(
     ("name", "detail", "said"),
     [
@@ -130,8 +147,8 @@ def test_the_response_is_the_models(own: Any) -> None:
         ("text", "NoReward", "reward"),
         ("nan", "NoReward", "reward"),
         ("set", "TypeError", "set"),
-        ("raise", "KeyError", "at http_grader.py:20"),
-        ("unknown", "KeyError", "at http_grader.py:13"),
+        ("raise", "KeyError", "at http_grader.py:26"),
+        ("unknown", "KeyError", "at http_grader.py:18"),
     ],
 )
 def test_an_environment_that_fails(name: str, detail: str, said: str, own: Any) -> None:

@@ -9,7 +9,8 @@ from pipeline.collect.serving.config import checked, merged, read_yaml
 from pipeline.collect.serving.demo_faults import Rate, parsed
 from pipeline.errors import RollprofError, SourceError, UsageError
 
-AGENTS = {"agents": {"a": {"environment": "numeric_answer"}}}
+AGENT = {"environment": "numeric_answer"}
+AGENTS = {"agents": {"a": AGENT}}
 
 
 def test_what_is_not_said() -> None:
@@ -59,6 +60,7 @@ def test_the_last_one_counts() -> None:
         ({"agents": {}}, "no agent", "environment"),
         ({}, "agents: Field required", ""),
         ({**AGENTS, "port": 70000}, "port: ", ""),
+        ({"port": 65535, "agents": {"a": AGENT, "b": AGENT}}, "no 2 ports from 65535 on", "--port"),
         ({**AGENTS, "port": "many"}, "port: ", ""),
         ({**AGENTS, "model": {"timeout": 0}}, "model.timeout: ", ""),
         ({**AGENTS, "model": {"timeout": float("nan")}}, "model.timeout: ", ""),

@@ -64,6 +64,8 @@ def test_the_proxy_alone(behind: tuple[Served, Upstream]) -> None:
         ("not utf-8", (502, "malformed_response", "JSONDecodeError"), "no JSON"),
         ("a list", (502, "malformed_response", "NoResponse"), "output"),
         ("no output", (502, "malformed_response", "NoResponse"), "output"),
+        ("failed", (502, "model_failed", "server_error"), "failed: sorry"),
+        ("odd header", (429, "http_error", "HTTP 429"), "429"),
         ("10 MB", (502, "malformed_response", "ResponseTooLarge"), "8 MB"),
         ("cut", (502, "connection_error", "ClientPayloadError"), "no answer from http://127.0.0.1"),
         ("drop", (502, "connection_error", "ServerDisconnectedError"), "no answer from http://127.0.0.1"),
