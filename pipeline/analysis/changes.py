@@ -11,7 +11,7 @@ from pipeline.analysis.measures import Measure
 from pipeline.analysis.pairing import SIDES, Pairs
 from pipeline.frames.lazy import collect
 from pipeline.groups import per_group
-from pipeline.profile.expressions import column
+from pipeline.profile.expressions import column, finite
 
 NO_CHANGE = 1e-12
 """Differences of means that are this small come from rounding."""
@@ -82,7 +82,7 @@ def _change(measure: Measure) -> pl.Expr:
 def _changed(pairs: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
     """Adds `change COLUMN`; one side's mean is null where the other's is."""
     changed = pairs.with_columns(
-        (pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}")).alias(f"change {one.column}")
+        finite(pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}")).alias(f"change {one.column}")
         for one in measures
     )
     return changed.with_columns(
@@ -109,8 +109,8 @@ def _counts(measures: Sequence[Measure]) -> dict[str, pl.Expr]:
     figures: dict[str, pl.Expr] = {}
     for place, one in enumerate(measures):
         change = _change(one)
-        figures[f"{place} base"] = pl.col(f"base {one.column}").mean()
-        figures[f"{place} candidate"] = pl.col(f"candidate {one.column}").mean()
+        figures[f"{place} base"] = finite(pl.col(f"base {one.column}").mean())
+        figures[f"{place} candidate"] = finite(pl.col(f"candidate {one.column}").mean())
         figures[f"{place} up"] = (change > NO_CHANGE).sum()
         figures[f"{place} down"] = (change < -NO_CHANGE).sum()
         figures[f"{place} same"] = (change.abs() <= NO_CHANGE).sum()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline import names
@@ -185,7 +186,14 @@ def _tables(pairs: Pairs, measures: Sequence[Measure], by: Sequence[str]) -> pl.
     missing = {AGENT: pl.String} if AGENT not in whole.columns else {}
     added = whole.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in missing.items())
     about = _about(by)
-    return added.select(map(column, [*about, *(name for name in added.columns if name not in about)]))
+    ordered = [*about, *(name for name in added.columns if name not in about)]
+    return _finite(added.select(map(column, ordered)))
+
+
+def _finite(table: pl.DataFrame) -> pl.DataFrame:
+    """The table without the figures that are beyond doubles."""
+    number = cs.float()
+    return table.with_columns(pl.when(number.is_finite()).then(number).name.keep())
 
 
 def _about(by: Sequence[str]) -> list[str]:
@@ -218,9 +226,9 @@ def _infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Sequ
     by_lost = pl.col("lost_as_zero_change") - pl.col("scored_change")
     by_troubled = pl.col("scored_change") - pl.col("untroubled_change")
     whole = groups.with_columns(by_lost=by_lost, by_troubled=by_troubled)
-    return whole.select(
-        map(column, [*about, *INFRASTRUCTURE.values(), "by_lost", "by_troubled", *list(figures.values())[3:]])
-    )
+    shares = [figure for one, figure in figures.items() if one.kind == "share"]
+    ordered = [*about, *INFRASTRUCTURE.values(), "by_lost", "by_troubled", *shares]
+    return _finite(whole.select(map(column, ordered)))
 
 
 def _facts(

@@ -12,7 +12,7 @@ from pipeline.analysis.measures import Measure
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.options import ROOTS
-from pipeline.profile.expressions import column
+from pipeline.profile.expressions import column, finite
 from pipeline.run import Run
 from pipeline.sources.contents import Of
 
@@ -153,7 +153,7 @@ def _units(tasks: pl.LazyFrame, keys: pl.DataFrame, measures: Sequence[Measure],
     )
     means = [
         pl.when(pl.col(f"count {one.column}") > 0)
-        .then(pl.col(f"sum {one.column}") / pl.col(f"count {one.column}"))
+        .then(finite(pl.col(f"sum {one.column}") / pl.col(f"count {one.column}")))
         .alias(f"{side} {one.column}")
         for one in measures
     ]

@@ -133,7 +133,10 @@ def _rule(question: Asked, words: list[str], runs: list[Run], path: Path | None,
         own = pass_rule(question.rule, rules_file(question.rule, run.files), quiet)
         if own != rule:
             console.warn(f"{names.shown(word)} has rules of its own ({own}), which do not count here")
-        votes = voting(run, rule)
+        try:
+            votes = voting(run, rule)
+        except UsageError as error:
+            raise UsageError(error.message, where=names.shown(word), hint=error.hint) from None
         counted = collect(votes.select(partial=partial_scores(), scores=pl.len()))
         partial, scores = partial + counted["partial"][0], scores + counted["scores"][0]
         agents |= dict.fromkeys(

@@ -310,3 +310,19 @@ def test_the_rules_of_the_base_count(folder: Path) -> None:
     assert "28 of 28 scores are neither 0 nor 1; what passes is decided by reward >= 0.25" in done.stderr
     assert "reward >= 0.25; tasks" in done.stdout
     assert_refused(compare(folder, "one", "two", "-o", "one/rollprof.yaml"), 2, "would overwrite")
+
+
+def test_numbers_at_the_end_of_doubles(folder: Path) -> None:
+    for name, reward in (("huge", 1e308), ("low", -1e308)):
+        write_rewards(folder, name, {task: [reward, reward / (task + 1)] for task in range(8)})
+    done = compare(folder, "huge.jsonl", "low.jsonl", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["comparisons"][0]["verdict"]) == (0, "too little data")
+    assert "Warning" not in done.stderr
+
+
+def test_a_run_without_the_score_is_named(folder: Path) -> None:
+    plan, done = rows_of(GOOD)
+    for row in done:
+        row["points"] = row.pop("reward")
+    write(folder, "points", plan, done)
+    assert_refused(compare(folder, "good.jsonl", "points.jsonl"), 2, "points.jsonl: there is no column 'reward'")
