@@ -26,6 +26,7 @@ COMMANDS = {
     "show": "show",
     "export": "export",
     "stats": "stats",
+    "compare": "compare",
     "env start": "env_start",
     "eval profile": "profile",
 }

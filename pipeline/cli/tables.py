@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
-from pipeline.cli.opening import check_kept
+from pipeline.cli.opening import check_kept, paths_of
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,6 +86,27 @@ def print_sections(
     _deliver(write, asked, form, files, more)
     if asked.output != "-":
         console.say(f"{len(shown):,} tables in {asked.output}")
+
+
+def print_content(content: bytes, asked: TableAsked, files: Sequence[RunFiles], more: Sequence[Path] = ()) -> None:
+    """Prints what is no single table, or writes it to a file that appears whole or not at all.
+
+    Args:
+        content: What is printed.
+        asked: Where to.
+        files: The files of the runs that it is made from, none of which it may replace.
+        more: Others that it may not replace.
+
+    Raises:
+        SourceError: The file cannot be written.
+        UsageError: The file is one of these.
+    """
+
+    def write(file: IO[bytes]) -> None:
+        file.write(content)
+
+    others = [path for of_run in files[1:] for path in paths_of(of_run)]
+    _deliver(write, asked, _checked_form(asked), files[0], [*others, *more])
 
 
 def _checked_form(asked: TableAsked) -> FormName:
