@@ -32,7 +32,9 @@ def selected(frame: pl.DataFrame, where: str | None, *, option: str = "--where")
     if verdict.dtype not in {pl.Boolean, pl.Null}:
         raise UsageError(f"{option}: it gives {verdict.dtype}, neither true nor false", hint="Compare it: reward >= 1")
     if len(verdict) != len(frame):
-        raise UsageError(f"{option}: it gives one answer for all rollouts", hint="SQL can sum up: rollprof query --sql …")
+        raise UsageError(
+            f"{option}: it gives one answer for all rollouts", hint="SQL can sum up: rollprof query --sql …"
+        )
     return frame.filter(verdict.fill_null(value=False).cast(pl.Boolean))
 
 

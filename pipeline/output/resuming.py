@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,15 +22,22 @@ PLAIN = ".jsonl"
 
 
 class Pair(NamedTuple):
-    """A rollouts file and the inputs beside it that plan it."""
+    """A rollouts file and the inputs beside it that plan it.
 
+    Attributes:
+        path: The rollouts file, as a collection finds it.
+        rollouts: The same, as it was when it was read.
+        inputs: The inputs.
+    """
+
+    path: Path
     rollouts: Source
     inputs: Source
 
     @property
     def side(self) -> Path:
         """Where rollouts go whose keys are collected again."""
-        return names.sibling(names.stem_of(self.rollouts.path), names.REDONE + PLAIN)
+        return names.sibling(names.stem_of(self.path), names.REDONE + PLAIN)
 
     def commands(self) -> list[str]:
         """What collects the planned rollouts that are not finished: NeMo Gym's command, and ours.
@@ -38,7 +45,7 @@ class Pair(NamedTuple):
         NeMo Gym wants `--input` even where it does not read it; the inputs themselves are what it would read if the
         rollouts file were gone.
         """
-        inputs, rollouts = (shlex.quote(os.fspath(source.path)) for source in (self.inputs, self.rollouts))
+        inputs, rollouts = map(_quoted, (self.inputs.path, self.path))
         return [
             f"gym eval run --no-serve --resume --input {inputs} --output {rollouts}",
             f"rollprof eval run --no-serve --resume --output {rollouts}",
@@ -58,7 +65,7 @@ def resumable(run: Run) -> dict[str, Pair]:
     if not run.files.inputs:
         hint = "Repeats are planned in the materialized inputs; name them with --inputs."
         raise SourceError("has no inputs file", where=run.files.rollouts[0].shown, hint=hint)
-    pairs = {source.shown: Pair(_rollouts_of(source), source) for source in run.files.inputs}
+    pairs = {source.shown: _pair(source, run.files.rollouts) for source in run.files.inputs}
     _check_lines(run)
     _check_finished(run, pairs)
     return pairs
@@ -84,7 +91,13 @@ def locked(pairs: Iterable[Pair]) -> Iterator[None]:
         yield
 
 
-def _rollouts_of(inputs: Source) -> Source:
+def _quoted(path: Path) -> str:
+    """A path as a shell reads it; one that looks like an option is made to look like a path."""
+    text = os.fspath(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def _pair(inputs: Source, rollouts: Sequence[Source]) -> Pair:
     """The rollouts file that a collection would go on with, by the name of its inputs."""
     _check_plain(inputs)
     ending = names.INPUTS + PLAIN
@@ -95,9 +108,10 @@ def _rollouts_of(inputs: Source) -> Source:
     if not path.is_file():
         hint = "A collection that is resumed would start anew. Put the rollouts there; an empty file will do for none."
         raise SourceError("is not there, but its inputs are", where=names.shown(path), hint=hint)
-    rollouts = open_source(path)
-    _check_plain(rollouts)
-    return rollouts
+    of_run = (source for source in rollouts if os.path.realpath(source.path) == os.path.realpath(path))
+    found = next(of_run, None) or open_source(path)
+    _check_plain(found)
+    return Pair(path, found, inputs)
 
 
 def _check_plain(source: Source) -> None:
@@ -110,7 +124,9 @@ def _check_plain(source: Source) -> None:
 
 
 def _check_lines(run: Run) -> None:
-    bad = collect(run.aligned.problems.filter(pl.col("_role") == "inputs", pl.col("_kind").is_in(["malformed", "torn"])))
+    bad = collect(
+        run.aligned.problems.filter(pl.col("_role") == "inputs", pl.col("_kind").is_in(["malformed", "torn"]))
+    )
     for source, line in bad.select("_source", "_line").head(1).iter_rows():
         hint = "A collection reads every line of its inputs. Mend or remove this one."
         raise SourceError(f"{len(bad):,} input rows cannot be used", where=f"{source}:{line}", hint=hint)
@@ -119,7 +135,7 @@ def _check_lines(run: Run) -> None:
 def _check_finished(run: Run, pairs: dict[str, Pair]) -> None:
     finished = run.aligned.frame.filter("_finished").select("_source", "_input_source").unique()
     for rollouts, inputs in sorted(collect(finished).iter_rows()):
-        own = pairs[inputs].rollouts.path
-        if os.path.realpath(rollouts) != os.path.realpath(own):
-            hint = f"A resumed collection looks in {names.shown(own)} only, and would repeat them. Put them there."
+        own = pairs[inputs]
+        if rollouts != own.rollouts.shown:
+            hint = f"A resumed collection looks in {names.shown(own.path)} only, and would repeat them. Put them there."
             raise SourceError(f"has rollouts that {inputs} plans", where=rollouts, hint=hint)
