@@ -25,7 +25,7 @@ def within_budget(plan: pl.LazyFrame, budget: int | None) -> pl.LazyFrame:
     """
     wanted = pl.col("more") > 0
     if budget is None:
-        return plan.with_columns(chosen=wanted)
+        return plan.with_columns(chosen=wanted).sort(GROUP, nulls_last=True)
     ranked = plan.sort("tokens", *GROUP, nulls_last=True).with_columns(
         _left=pl.lit(budget, pl.Int64) - pl.col("pending_tokens").sum(),
         _first=wanted & pl.col("settled"),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.sources.repeats import template_of
+from tests.runs import Row
 
 INDEX = "_ng_rollout_index"
 BODY = '{"seed": 0}'
@@ -103,7 +104,7 @@ VALUES = st.recursive(
     index=st.integers(-(2**63), 2**63 - 1),
 )
 def test_a_row_means_the_same_but_for_index_and_seed(
-    *, before: dict, after: dict, body: dict, seeded: bool, ascii_only: bool, spaced: bool, index: int
+    *, before: Row, after: Row, body: Row, seeded: bool, ascii_only: bool, spaced: bool, index: int
 ) -> None:
     body = {key: value for key, value in body.items() if key != "seed"} | ({"seed": 3} if seeded else {})
     params = {"input": "x", "metadata": {"extra_body": json.dumps(body, ensure_ascii=ascii_only)}}
