@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pipeline.analysis.credible import Band, chance_within, half_width
-from pipeline.analysis.posterior import jeffreys
+from pipeline.analysis.bands import Span, in_band
+from pipeline.analysis.credible import half_width
+from pipeline.analysis.posterior import PRIOR, jeffreys
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,13 +39,15 @@ class Target(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    band: Band | None = None
+    band: Span | None = None
     half_width: float | None = None
     confidence: float = 0.9
     max_repeats: int = Field(default=64, ge=1)
 
     @model_validator(mode="after")
     def _fit(self) -> Target:
+        if self.band is not None and not max(self.band.low, 0) < min(self.band.high, 1):
+            raise UsageError(f"--pass-rate {self.band} holds no pass rates", hint="They lie between 0 and 1.")
         if not 0.5 < self.confidence < 1:  # noqa: PLR2004 - below, in and out could both hold
             raise UsageError(f"--confidence {self.confidence:g} is none", hint="It is above 0.5 and below 1.")
         if self.half_width is not None and not 0 < self.half_width < 0.5:  # noqa: PLR2004 - pass rates lie in 0 to 1
@@ -90,7 +93,7 @@ def _with_needs(groups: pl.DataFrame, *, target: Target) -> pl.DataFrame:
     alpha, beta = different["alpha"].to_numpy(), different["beta"].to_numpy()
     needed, settled = _least(alpha, beta, target)
     found = different.select(COUNTS).with_columns(
-        in_band=pl.Series(chance_within(alpha, beta, target.band)) if target.band else pl.lit(None, pl.Float64),
+        in_band=in_band(target.band) if target.band else pl.lit(None, pl.Float64),
         half_width=pl.Series(half_width(alpha, beta, target.confidence)),
         reason=_reasons(alpha, beta, target),
         needed=pl.Series(needed, dtype=pl.Int64),
@@ -129,9 +132,10 @@ def _met(alpha: ndarray, beta: ndarray, target: Target) -> ndarray:
     return met
 
 
-def _decided(alpha: ndarray, beta: ndarray, band: Band, confidence: float) -> ndarray:
+def _decided(alpha: ndarray, beta: ndarray, band: Span, confidence: float) -> ndarray:
     """Whether a pass rate is in the band or out of it with this probability."""
-    within = chance_within(alpha, beta, band)
+    expected = pl.DataFrame({"passed": (alpha - PRIOR).ravel(), "rollouts": (alpha + beta - 2 * PRIOR).ravel()})
+    within = expected.select(in_band(band)).to_series().to_numpy().reshape(alpha.shape)
     decided: ndarray = (within >= confidence) | (1 - within >= confidence)
     return decided
 

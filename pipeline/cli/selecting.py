@@ -11,12 +11,15 @@ from pipeline.output.tables import on_one_line
 from pipeline.profile.expressions import is_pattern
 
 
-def selected(frame: pl.DataFrame, where: str | None, *, option: str = "--where") -> pl.DataFrame:
+def selected(
+    frame: pl.DataFrame, where: str | None, *, table: str = "rollouts", option: str = "--where"
+) -> pl.DataFrame:
     """The rows of a frame for which an SQL expression is true; all where there is none.
 
     Args:
-        frame: Rollouts.
+        frame: What is selected from.
         where: The expression.
+        table: What its rows are.
         option: What it was given as.
 
     Raises:
@@ -24,7 +27,7 @@ def selected(frame: pl.DataFrame, where: str | None, *, option: str = "--where")
     """
     if where is None:
         return frame
-    hint = columns_hint("rollouts", frame.columns)
+    hint = columns_hint(table, frame.columns)
     try:
         verdict = frame.rename(sql_names(frame.columns)).select(_where=pl.sql_expr(where))["_where"]
     except pl.exceptions.PolarsError as error:
@@ -33,7 +36,7 @@ def selected(frame: pl.DataFrame, where: str | None, *, option: str = "--where")
         raise UsageError(f"{option}: it gives {verdict.dtype}, neither true nor false", hint="Compare it: reward >= 1")
     if len(verdict) != len(frame):
         raise UsageError(
-            f"{option}: it gives one answer for all rollouts", hint="SQL can sum up: rollprof query --sql …"
+            f"{option}: it gives one answer for all {table}", hint="SQL can sum up: rollprof query --sql …"
         )
     return frame.filter(verdict.fill_null(value=False).cast(pl.Boolean))
 

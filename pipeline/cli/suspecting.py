@@ -13,16 +13,15 @@ from pipeline.analysis.majority import answers
 from pipeline.analysis.suspects.all_reasons import ANSWER_FIELD, Bounds, suspects
 from pipeline.analysis.suspects.listing import REASONS, Reason
 from pipeline.cli.opening import opened
-from pipeline.cli.rules import rule_of
+from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.tables import print_table
 from pipeline.columns import need
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 
 if TYPE_CHECKING:
-    from pipeline.cli.asked import FieldsAsked, RunAsked, TableAsked
+    from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
-    from pipeline.cli.rules import RuleAsked
     from pipeline.cli.suspects import SuspectsAsked
     from pipeline.run import Run
 
@@ -37,13 +36,14 @@ def list_suspects(
     Raises:
         RollprofError: The options do not fit together, the run cannot be read, or the table cannot be written.
     """
-    bounds, passing = _bounds(wanted), rule_of(rule)
+    bounds = _bounds(wanted)
     reasons: tuple[Reason, ...] = tuple(one.value for one in wanted.reason or ()) or REASONS
     run = opened(asked, console, fields)
+    passing, rules = rule_of_run(run, rule, console)
     field = _answer_field(run, wanted.answer_field, reasons, console)
     found = collect(suspects(run, passing, bounds=bounds, answer_field=field, reasons=reasons))
     command = pl.format("{} {}", pl.lit(f"rollprof show {_words(asked)}"), names.TASK)
-    print_table(found.with_columns(command=command), table, console, run.files)
+    print_table(found.with_columns(command=command), table, console, run.files, rules)
     counts = found["reason"].value_counts().sort("reason").iter_rows()
     told = ", ".join(f"{reason} {count:,}" for reason, count in counts) or "none"
     console.say(f"{len(found):,} suspects: {told} (a rollout passes if {passing})")

@@ -9,12 +9,12 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.budget import RULE, within_budget
-from pipeline.analysis.credible import parse_band
+from pipeline.analysis.bands import span_of
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
 from pipeline.analysis.topping_up import given_up, topup_plan
 from pipeline.cli.opening import opened
-from pipeline.cli.rules import rule_of
+from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.selecting import selected
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import UsageError
@@ -25,9 +25,8 @@ from pipeline.output.top_up_files import check_top_up, write_top_up
 
 if TYPE_CHECKING:
     from pipeline.analysis.scoring import PassRule
-    from pipeline.cli.asked import FieldsAsked, RunAsked, TableAsked
+    from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
-    from pipeline.cli.rules import RuleAsked
     from pipeline.cli.topup import TopUpAsked
     from pipeline.run import Run
 
@@ -59,14 +58,15 @@ def top_up(
     Raises:
         RollprofError: The options do not fit together, the run cannot be read or resumed, or a file cannot be written.
     """
-    target, passing = _target(wanted), rule_of(rule)
+    target = _target(wanted)
     run = opened(asked, console, fields)
+    passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)
     done = _planned(run, wanted, target, passing)
     if done.lost:
         console.warn(f"{done.lost:,} of the rollouts to redo have failed too often, and are not collected again")
     if table.output != "-":
-        kept = [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
+        kept = rules + [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
         print_table(_shown(done.plan), table, console, run.files, kept)
     written = [] if wanted.dry_run else _write(done, pairs)
     if table.as_json:
@@ -86,7 +86,7 @@ def _target(wanted: TopUpAsked) -> Target:
     if wanted.pass_rate is None and wanted.half_width is None and wanted.redo is None:
         hint = "Give --pass-rate 0.2:0.8, --half-width 0.1, --redo _masked, or several of them."
         raise UsageError("nothing to top up for", hint=hint)
-    band = None if wanted.pass_rate is None else parse_band(wanted.pass_rate)
+    band = None if wanted.pass_rate is None else span_of(wanted.pass_rate, option="--pass-rate")
     return Target(band=band, half_width=wanted.half_width, confidence=wanted.confidence, max_repeats=wanted.max_repeats)
 
 

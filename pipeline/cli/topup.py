@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.asked import FieldsAsked, RunAsked, TableAsked
+from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
 from pipeline.cli.console import Console
-from pipeline.cli.rules import RuleAsked
 from pipeline.cli.spread import spread
 
 
