@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from pipeline import names
-from pipeline.analysis.budget import RULE, within_budget
 from pipeline.analysis.bands import span_of
+from pipeline.analysis.budget import RULE, within_budget
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
 from pipeline.analysis.topping_up import given_up, topup_plan

@@ -1,6 +1,7 @@
 """Which tasks get their repeats under a budget, by hand."""
 
 import itertools
+from collections.abc import Sequence
 
 import polars as pl
 import pytest
@@ -27,7 +28,7 @@ GROUPS = [
 ]
 
 
-def chosen(groups: list[tuple[int, str, int, int | None, bool, int]], budget: int | None) -> list[tuple[int, str]]:
+def chosen(groups: Sequence[tuple[int, str, int, int | None, bool, int]], budget: int | None) -> list[tuple[int, str]]:
     """The groups that get their repeats."""
     frame = within_budget(pl.LazyFrame(groups, schema=SCHEMA, orient="row"), budget).collect()
     assert frame.select("_ng_task_index", "_agent").rows() == sorted((task, agent) for task, agent, *_ in groups)
