@@ -12,6 +12,7 @@ from pipeline.analysis.bands import span_of
 from pipeline.analysis.budget import RULE, within_budget
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
+from pipeline.analysis.scoring import PassRule, voting
 from pipeline.analysis.topping_up import given_up, topup_plan
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
@@ -24,7 +25,6 @@ from pipeline.output.rewriting import backup_of
 from pipeline.output.top_up_files import check_top_up, write_top_up
 
 if TYPE_CHECKING:
-    from pipeline.analysis.scoring import PassRule
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
     from pipeline.cli.topup import TopUpAsked
@@ -41,12 +41,14 @@ class TopUp(NamedTuple):
         plan: Every task and agent, as `within_budget` gives it.
         repeats: The repeats to plan, as `new_repeats` gives them.
         redone: The rollouts to set aside, with their places.
+        votes: How many of these have a score that counts.
         lost: How many of these no collection will try again.
     """
 
     plan: pl.DataFrame
     repeats: pl.DataFrame
     redone: pl.DataFrame
+    votes: int
     lost: int
 
 
@@ -63,6 +65,11 @@ def top_up(
     passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)
     done = _planned(run, wanted, target, passing)
+    if done.votes:
+        console.warn(
+            f"{done.votes:,} of the rollouts to redo are measured and scored; if they were chosen by how they went, "
+            "what is left says too much or too little of the task"
+        )
     if done.lost:
         console.warn(f"{done.lost:,} of the rollouts to redo have failed too often, and are not collected again")
     if table.output != "-":
@@ -99,9 +106,11 @@ def _planned(run: Run, wanted: TopUpAsked, target: Target, rule: PassRule) -> To
         raise UsageError("no rollout says how many tokens it used", hint=hint)
     chosen = collect(within_budget(plan.lazy(), wanted.budget_tokens))
     redone = collect(run.as_read.select(EXACT).join(keys.lazy(), on=names.KEY, how="semi", maintain_order="left"))
-    over = given_up(run, max_attempts=wanted.max_attempts)
-    lost = len(collect(keys.lazy().join(over, on=names.KEY, how="semi")))
-    return TopUp(chosen, collect(new_repeats(run, chosen.lazy())), redone, lost)
+    votes, lost = (
+        len(collect(keys.lazy().join(among, on=names.KEY, how="semi")))
+        for among in (voting(run, rule), given_up(run, max_attempts=wanted.max_attempts))
+    )
+    return TopUp(chosen, collect(new_repeats(run, chosen.lazy())), redone, votes, lost)
 
 
 def _redo(run: Run, where: str | None) -> pl.DataFrame:
@@ -156,8 +165,8 @@ def _told(done: TopUp, wanted: TopUpAsked, target: Target, rule: PassRule) -> li
         ("To come", f"{sums['pending']:,} planned and unfinished, {sums['redo']:,} of them to redo{cost['pending']}"),
     ]
     if wanted.budget_tokens is not None:
-        left = f"{sums['over_budget']:,} tasks get none ({RULE})"
-        told.append(("Budget", f"{wanted.budget_tokens:,} tokens for all that is to come: {left}"))
+        left = f"{sums['over_budget']:,} that need more get none ({RULE})"
+        told.append(("Budget", f"{wanted.budget_tokens:,} tokens for all that is to come; {left}"))
     if not len(done.repeats) and not len(done.redone):
         told.append(("Written", "nothing, for there is nothing to add"))
     elif wanted.dry_run:
