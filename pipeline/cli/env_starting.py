@@ -31,6 +31,7 @@ class Wanted(NamedTuple):
     servers: dict[str, Any]
     model: dict[str, Any]
     demo_faults: str | None
+    exit_with_stdin: bool = False
 
 
 def start(wanted: Wanted, console: Console) -> int:
@@ -45,7 +46,13 @@ def start(wanted: Wanted, console: Console) -> int:
     from pipeline.collect.serving.servers import serve
 
     say_at_the_end("the servers have stopped")
-    number = serve(config, key=key, ready=lambda ready: _say(ready, console), tell=console.warn)
+    number = serve(
+        config,
+        key=key,
+        ready=lambda ready: _say(ready, console),
+        tell=console.warn,
+        exit_with_stdin=wanted.exit_with_stdin,
+    )
     console.say(f"rollprof: {WORDS[signal.Signals(number).name]}; the servers have stopped.")
     return SIGNALLED + number
 
@@ -71,7 +78,9 @@ def _agents(wanted: Wanted) -> dict[str, Any]:
     if wanted.configs:
         for option, value in (("--environment", wanted.environment), ("--agent-name", wanted.agent_name)):
             if value is not None:
-                raise UsageError(f"{option} goes without --config", hint="Name the agent in the file, or leave one out.")
+                raise UsageError(
+                    f"{option} goes without --config", hint="Name the agent in the file, or leave one out."
+                )
         return {}
     if wanted.environment is None:
         hint = "Say --environment numeric_answer, or --config FILE.yaml."

@@ -20,6 +20,8 @@ from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
 COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export")} | {
+    "collect": "eval_run",
+    "eval run": "eval_run",
     "eval profile": "profile",
     "env start": "env_start",
 }

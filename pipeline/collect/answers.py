@@ -97,12 +97,10 @@ def read_answer(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
         return declared
     if names.REWARD not in keys:
         return _no_rollout(row, answer)
-    nulls = 0
-    if type(row) is dict:  # only then may there be a NaN
-        text, nulls = with_nulls(text)
+    text, nulls = with_nulls(text)
     response = rows.last(row, names.RESPONSE)
     usage = rows.last(response, names.USAGE) if isinstance(response, rows.OBJECTS) else None
-    line = stamped(text, keys, slot, attempt if attempt else None)
+    line = stamped(text, keys, slot, attempt or None)
     return Read(line, None, _number(rows.last(row, names.REWARD)), isinstance(usage, rows.OBJECTS), nulls)
 
 
@@ -179,7 +177,7 @@ def _declared(row: Any, text: bytes, slot: Slot, attempt: int) -> Read | None:
         terminal=bool(rows.last(row, names.FAILURE_TERMINAL)),
         kept=not rows.last(row, names.NO_PERSIST),
     )
-    text, nulls = with_nulls(text) if type(row) is dict else (text, 0)
+    text, nulls = with_nulls(text)
     return Read(stamped(text, tuple(row), slot, attempt), failure, nulls=nulls)
 
 
@@ -187,7 +185,10 @@ def _no_rollout(row: Any, answer: Answer) -> Failure:
     """An object that is no rollout."""
     said = _error_in(_object(answer.body)) or {}
     shown = answer.body[:BODY_SHOWN].decode("utf-8", "replace")
-    message = _text_in(said, "message") or f"the answer has no {names.REWARD}; it has {', '.join(tuple(row)[:5]) or 'nothing'}"
+    message = (
+        _text_in(said, "message")
+        or f"the answer has no {names.REWARD}; it has {', '.join(tuple(row)[:5]) or 'nothing'}"
+    )
     kind = _class_in(said) or (RUN_ERROR if said else MALFORMED)
     return Failure(kind, _text_in(said, "type") or "NoReward", message, answer.status, None if said else shown)
 

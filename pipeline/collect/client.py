@@ -35,20 +35,6 @@ class ConnectionFault(Exception):  # noqa: N818 - it may be the agent's end, whi
         self.failure = Failure(REQUEST_FAILED, type(error).__name__, str(self), retried=True)
 
 
-def need_aiohttp() -> None:
-    """Makes sure that the extra `collect` is installed.
-
-    Raises:
-        UsageError: It is not.
-    """
-    try:
-        import aiohttp  # noqa: F401 - it is there
-    except ImportError:
-        raise UsageError(
-            "collecting needs packages that are not installed", hint="Install them: pip install 'rollprof[collect]'"
-        ) from None
-
-
 @contextlib.asynccontextmanager
 async def session(options: AskOptions) -> AsyncIterator[aiohttp.ClientSession]:
     """A session with as many connections as rollouts may run at a time; it keeps no cookies."""
@@ -60,7 +46,10 @@ async def session(options: AskOptions) -> AsyncIterator[aiohttp.ClientSession]:
     )
     timeout = aiohttp.ClientTimeout(total=options.timeout, sock_connect=CONNECT_SECONDS)
     async with aiohttp.ClientSession(
-        connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), headers={"Accept": "application/json"}
+        connector=connector,
+        timeout=timeout,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"Accept": "application/json"},
     ) as opened:
         yield opened
 
@@ -104,7 +93,7 @@ async def _body(response: aiohttp.ClientResponse, most: int) -> bytes | None:
 
 
 def retry_after(header: str) -> float:
-    """Seconds that a Retry-After header asks for, as a number or a date; none where it is neither (RFC 9110, 10.2.3)."""
+    """Seconds that a Retry-After header asks for, as a number or a date; 0 where it is neither (RFC 9110, 10.2.3)."""
     if header.strip().isdigit():
         seconds = float(header)
     else:
@@ -143,7 +132,9 @@ async def fetched(url: str, *, seconds: float = CONNECT_SECONDS) -> Any:
     """
     import aiohttp
 
-    hint = "Start the environment with rollprof env start or gym env start, or name it with --head-server or --agent-url."
+    hint = (
+        "Start the environment with rollprof env start or gym env start, or name it with --head-server or --agent-url."
+    )
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds)) as opened,
@@ -163,7 +154,7 @@ def allow_open_files(wanted: int) -> None:
         UsageError: The system does not allow so many.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft in {resource.RLIM_INFINITY} or soft >= wanted:
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
     if hard != resource.RLIM_INFINITY and hard < wanted:
         hint = f"Use --concurrency {max(1, hard - SPARE_FILES)} or less, or raise it with ulimit -n."

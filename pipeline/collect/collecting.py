@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.collect.answers import Failure, Read, failed, read_answer
+from pipeline.collect.answers import Answer, Failure, Read, failed, read_answer
 from pipeline.collect.client import ConnectionFault, ask, session
 from pipeline.collect.ledger import Ledger
 from pipeline.collect.options import AskOptions
@@ -163,29 +163,32 @@ class Asking:
     async def attempt(self, slot: Slot, attempt: int) -> tuple[Read, float]:
         """What one attempt brings, and how many seconds the agent wants to be left alone."""
         url = self.work.agents[slot.agent]
-        row = line_of(self.work.plan, slot)
-        if attempt:
-            row = with_members(row, {names.ATTEMPT: b"%d" % attempt})
-        for outage in range(self.options.max_attempts + 1):
+        answer = await self.answer(url, with_members(line_of(self.work.plan, slot), {names.ATTEMPT: b"%d" % attempt}))
+        after = 0.0
+        found: Read | Failure
+        if isinstance(answer, Failure):
+            found = answer
+        else:
+            after = self.pause_asked(url, answer.retry_after)
+            found = read_answer(answer, slot, attempt)
+        return found if isinstance(found, Read) else failed(found, slot, attempt, self.options.secrets), after
+
+    async def answer(self, url: str, row: bytes) -> Answer | Failure:
+        """What the agent answers; it is asked again where it went away and came back, though not for ever."""
+        outages = 0
+        while True:
             await self.wait_for(url)
             try:
-                answer = await ask(self.opened, url, row, self.options)
-                break
+                return await ask(self.opened, url, row, self.options)
             except ConnectionFault as fault:
-                answer = fault.failure
-                if outage == self.options.max_attempts or not await self.outages.outlast(url):
-                    break
-        after = 0.0
-        if not isinstance(answer, Failure):
-            after = self.pause_asked(url, answer.retry_after)
-            answer = read_answer(answer, slot, attempt)
-        if isinstance(answer, Failure):
-            answer = failed(answer, slot, attempt, self.options.secrets)
-        return answer, after
+                failure = fault.failure
+            outages += 1
+            if not await self.outages.outlast(url) or outages > self.options.max_attempts:
+                return failure
 
     async def wait_for(self, url: str) -> None:
         """Waits as long as the agent has asked for."""
-        while (left := self.paused.get(url, 0.0) - time.monotonic()) > 0:
+        while (left := self.paused.get(url, 0.0) - time.monotonic()) > 0:  # noqa: ASYNC110 - it may become longer
             await asyncio.sleep(left)
 
     def pause_asked(self, url: str, seconds: float) -> float:

@@ -70,7 +70,7 @@ def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _row(text: bytes, options: PlanOptions) -> Row:
     row = rows.parse(memoryview(text))
-    if type(row) is dict and with_nulls(text)[1]:
+    if with_nulls(text)[1]:
         raise rows.BadLineError("holds NaN or Infinity, which no server takes")
     task = rows.last(row, names.TASK)
     task = None if task is None else rows.whole_number(task, names.TASK)

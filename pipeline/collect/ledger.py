@@ -54,16 +54,13 @@ class Log:
         with undisturbed():
             before = os.fstat(self.descriptor).st_size
             try:
-                written = os.write(self.descriptor, line)
-                if written < len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                reason = "" if os.write(self.descriptor, line) == len(line) else os.strerror(errno.ENOSPC)
             except OSError as error:
+                reason = error.strerror or str(error)
+            if reason:
                 os.ftruncate(self.descriptor, before)
-                raise SourceError(
-                    f"cannot be written: {error.strerror}",
-                    where=names.shown(self.path),
-                    hint="What finished before is there; make room and go on with --resume.",
-                ) from error
+                hint = "What finished before is there; make room and go on with --resume."
+                raise SourceError(f"cannot be written: {reason}", where=names.shown(self.path), hint=hint)
 
     def cut_torn_line(self) -> int:
         """Cuts off a last line that was not written to its end, and gives how many bytes that were.
@@ -102,12 +99,19 @@ class Ledger:
         rollouts: Finished rollouts.
         failures: Failed attempts; the file is made with the first of them.
         cut: What was cut off, in words.
+        begun: Whether there is something to go on with; a new file is not left behind without.
     """
 
     def __init__(self, rollouts: Path, failures: Path) -> None:
         self.rollouts = Log(rollouts)
         self.failures = Log(failures)
         self.cut: list[str] = []
+        self.begun = True
+
+    def discard(self) -> None:
+        """Removes the file of rollouts, if the collection ended before it began."""
+        if not self.begun:
+            self.rollouts.path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """Syncs both files."""
@@ -129,6 +133,7 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
     """
     ledger = Ledger(rollouts, failures)
     ledger.rollouts.open(new=new)
+    ledger.begun = not new
     try:
         _lock(ledger.rollouts)
         if failures.exists():
@@ -136,7 +141,7 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
         for log in (ledger.rollouts, ledger.failures):
             if log.descriptor >= 0 and (cut := log.cut_torn_line()):
                 ledger.cut.append(f"{names.shown(log.path)}: a torn last line of {cut:,} bytes was cut off")
-        with undone(ledger.sync):
+        with undone(ledger.sync), undone(ledger.discard):
             yield ledger
     finally:
         ledger.failures.close()

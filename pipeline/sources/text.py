@@ -17,6 +17,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING_OR_NO_NUMBER = re.compile(STRING + rb"|[-+]?(?:nan|inf(?:inity)?)", re.DOTALL | re.IGNORECASE)
 MAY_BE_NO_NUMBER = r"(?i-u)[:,\[][ \t\r\n]*[-+]?(?:nan|inf)"
 """A pattern for Polars that finds every NaN and Infinity of valid JSON, and a few texts more."""
+_MAY_BE_NO_NUMBER = re.compile(rb"[:,\[][ \t\r\n]*[-+]?(?:nan|inf)", re.IGNORECASE)
 _INDEX = rb'"_ng_(?:task|rollout)_index"[ \t\r]*:[ \t\r]*-?[0-9]+[ \t\r]*'
 _INDICES_FIRST = re.compile(rb"[ \t\r]*\{[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb",[ \t\r]*")
 _INDICES_LAST = re.compile(rb"[ \t\r]*,[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb"\}[ \t\r]*\Z")
@@ -100,6 +101,8 @@ def with_members(text: bytes, changes: Mapping[str, bytes]) -> bytes:
 def with_nulls(text: bytes) -> tuple[bytes, int]:
     """The text with each NaN and Infinity as null, and how many there were."""
     replaced = 0
+    if not _MAY_BE_NO_NUMBER.search(text):
+        return text, replaced
 
     def null(match: re.Match[bytes]) -> bytes:
         nonlocal replaced

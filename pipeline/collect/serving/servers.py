@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 GRACE_SECONDS = 1
+STDIN, BLOCK = 0, 4096
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep a connection, so that none is closed while a request is on its way."""
 SILENT = 100
@@ -40,7 +42,14 @@ class Ready(NamedTuple):
     agents: dict[str, Address]
 
 
-def serve(config: ServersConfig, *, key: str | None, ready: Callable[[Ready], None], tell: Tell) -> int:
+def serve(
+    config: ServersConfig,
+    *,
+    key: str | None,
+    ready: Callable[[Ready], None],
+    tell: Tell,
+    exit_with_stdin: bool = False,
+) -> int:
     """Serves until a signal comes; returns its number.
 
     Args:
@@ -48,6 +57,7 @@ def serve(config: ServersConfig, *, key: str | None, ready: Callable[[Ready], No
         key: The model's key.
         ready: Called once, when every port answers.
         tell: Called with a sentence for people when something unexpected goes wrong.
+        exit_with_stdin: Whether the end of standard input counts as SIGTERM.
 
     Raises:
         RollprofError: An environment is not there, or a port is taken.
@@ -65,7 +75,8 @@ def serve(config: ServersConfig, *, key: str | None, ready: Callable[[Ready], No
         apps = [head_app(addresses, config_yaml(addresses)), *(agent_app(agent, tell) for agent in agents)]
         head = url_of(_reachable(config.host), port_of(held[0]))
         try:
-            return await _until_signalled(apps, held, lambda: ready(Ready(head, model.name, addresses)))
+            started = Ready(head, model.name, addresses)
+            return await _until_signalled(apps, held, lambda: ready(started), exit_with_stdin=exit_with_stdin)
         finally:
             await model.close()
 
@@ -114,9 +125,11 @@ def _reachable(host: str) -> str:
     return ANY_ADDRESS.get(host, host)
 
 
-async def _until_signalled(apps: list[FastAPI], held: list[socket.socket], ready: Callable[[], None]) -> int:
+async def _until_signalled(
+    apps: list[FastAPI], held: list[socket.socket], ready: Callable[[], None], *, exit_with_stdin: bool
+) -> int:
     servers = [_server(app) for app in apps]
-    with _signal() as signalled:
+    with _signal(exit_with_stdin=exit_with_stdin) as signalled:
         serving = [asyncio.ensure_future(one.serve([opened])) for one, opened in zip(servers, held, strict=True)]
         try:
             while not all(server.started for server in servers):
@@ -160,7 +173,7 @@ def _server(app: FastAPI) -> Server:
 
 
 @contextmanager
-def _signal() -> Iterator[asyncio.Future[int]]:
+def _signal(*, exit_with_stdin: bool) -> Iterator[asyncio.Future[int]]:
     """The number of the first signal that ends the servers; one that is ignored already stays so."""
     loop = asyncio.get_running_loop()
     signalled: asyncio.Future[int] = loop.create_future()
@@ -175,9 +188,19 @@ def _signal() -> Iterator[asyncio.Future[int]]:
         if number is not None and (handler := signal.getsignal(number)) is not signal.SIG_IGN:
             before[number] = handler
             loop.add_signal_handler(number, end, int(number))
+
+    def read() -> None:
+        if not os.read(STDIN, BLOCK):
+            loop.remove_reader(STDIN)
+            end(signal.SIGTERM)
+
+    if exit_with_stdin:
+        loop.add_reader(STDIN, read)
     try:
         yield signalled
     finally:
+        if exit_with_stdin:
+            loop.remove_reader(STDIN)
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
