@@ -31,7 +31,6 @@ class Wanted(NamedTuple):
     servers: dict[str, Any]
     model: dict[str, Any]
     demo_faults: str | None
-    exit_with_stdin: bool = False
 
 
 def start(wanted: Wanted, console: Console) -> int:
@@ -46,13 +45,7 @@ def start(wanted: Wanted, console: Console) -> int:
     from pipeline.collect.serving.servers import serve
 
     say_at_the_end("the servers have stopped")
-    number = serve(
-        config,
-        key=key,
-        ready=lambda ready: _say(ready, console),
-        tell=console.warn,
-        exit_with_stdin=wanted.exit_with_stdin,
-    )
+    number = serve(config, key=key, ready=lambda ready: _say(ready, console), tell=console.warn)
     console.say(f"rollprof: {WORDS[signal.Signals(number).name]}; the servers have stopped.")
     return SIGNALLED + number
 
@@ -78,9 +71,7 @@ def _agents(wanted: Wanted) -> dict[str, Any]:
     if wanted.configs:
         for option, value in (("--environment", wanted.environment), ("--agent-name", wanted.agent_name)):
             if value is not None:
-                raise UsageError(
-                    f"{option} goes without --config", hint="Name the agent in the file, or leave one out."
-                )
+                raise UsageError(f"{option} goes without --config", hint="Name the agent in the file, or leave one out.")
         return {}
     if wanted.environment is None:
         hint = "Say --environment numeric_answer, or --config FILE.yaml."

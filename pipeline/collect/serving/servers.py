@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 GRACE_SECONDS = 1
-STDIN, BLOCK = 0, 4096
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep a connection, so that none is closed while a request is on its way."""
 SILENT = 100
@@ -42,14 +40,7 @@ class Ready(NamedTuple):
     agents: dict[str, Address]
 
 
-def serve(
-    config: ServersConfig,
-    *,
-    key: str | None,
-    ready: Callable[[Ready], None],
-    tell: Tell,
-    exit_with_stdin: bool = False,
-) -> int:
+def serve(config: ServersConfig, *, key: str | None, ready: Callable[[Ready], None], tell: Tell) -> int:
     """Serves until a signal comes; returns its number.
 
     Args:
@@ -57,7 +48,6 @@ def serve(
         key: The model's key.
         ready: Called once, when every port answers.
         tell: Called with a sentence for people when something unexpected goes wrong.
-        exit_with_stdin: Whether the end of standard input counts as SIGTERM.
 
     Raises:
         RollprofError: An environment is not there, or a port is taken.
@@ -75,8 +65,7 @@ def serve(
         apps = [head_app(addresses, config_yaml(addresses)), *(agent_app(agent, tell) for agent in agents)]
         head = url_of(_reachable(config.host), port_of(held[0]))
         try:
-            started = Ready(head, model.name, addresses)
-            return await _until_signalled(apps, held, lambda: ready(started), exit_with_stdin=exit_with_stdin)
+            return await _until_signalled(apps, held, lambda: ready(Ready(head, model.name, addresses)))
         finally:
             await model.close()
 
@@ -125,11 +114,9 @@ def _reachable(host: str) -> str:
     return ANY_ADDRESS.get(host, host)
 
 
-async def _until_signalled(
-    apps: list[FastAPI], held: list[socket.socket], ready: Callable[[], None], *, exit_with_stdin: bool
-) -> int:
+async def _until_signalled(apps: list[FastAPI], held: list[socket.socket], ready: Callable[[], None]) -> int:
     servers = [_server(app) for app in apps]
-    with _signal(exit_with_stdin=exit_with_stdin) as signalled:
+    with _signal() as signalled:
         serving = [asyncio.ensure_future(one.serve([opened])) for one, opened in zip(servers, held, strict=True)]
         try:
             while not all(server.started for server in servers):
@@ -173,7 +160,7 @@ def _server(app: FastAPI) -> Server:
 
 
 @contextmanager
-def _signal(*, exit_with_stdin: bool) -> Iterator[asyncio.Future[int]]:
+def _signal() -> Iterator[asyncio.Future[int]]:
     """The number of the first signal that ends the servers; one that is ignored already stays so."""
     loop = asyncio.get_running_loop()
     signalled: asyncio.Future[int] = loop.create_future()
@@ -188,19 +175,9 @@ def _signal(*, exit_with_stdin: bool) -> Iterator[asyncio.Future[int]]:
         if number is not None and (handler := signal.getsignal(number)) is not signal.SIG_IGN:
             before[number] = handler
             loop.add_signal_handler(number, end, int(number))
-
-    def read() -> None:
-        if not os.read(STDIN, BLOCK):
-            loop.remove_reader(STDIN)
-            end(signal.SIGTERM)
-
-    if exit_with_stdin:
-        loop.add_reader(STDIN, read)
     try:
         yield signalled
     finally:
-        if exit_with_stdin:
-            loop.remove_reader(STDIN)
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
