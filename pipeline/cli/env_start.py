@@ -28,13 +28,17 @@ def env_start(
         int | None, typer.Option(min=0, max=65535, help="The first agent's port, the others follow; 0 for free ones.")
     ] = None,
     head_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where collectors look for agents; else 11000, 0 for a free one.")
+        int | None,
+        typer.Option(min=0, max=65535, help="Where collectors look for agents; else 11000, 0 for a free one."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed is another demo model; else 0.")] = None,
     demo_faults: Annotated[
         str | None, typer.Option(help="KIND=SHARE or KIND=always:SHARE, separated by commas, such as errors=0.02.")
     ] = None,
     demo_delay: Annotated[float | None, typer.Option(min=0, help="Milliseconds until the demo answers.")] = None,
+    exit_with_stdin: Annotated[
+        bool, typer.Option("--exit-with-stdin", help="Stop when standard input ends: with whoever started this.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the addresses as one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the addresses, warnings, refusals.")] = False,
 ) -> None:
@@ -54,5 +58,6 @@ def env_start(
             "delay_ms": demo_delay,
         },
         demo_faults=demo_faults,
+        with_stdin=exit_with_stdin,
     )
     raise typer.Exit(start(wanted, Console(as_json=as_json, quiet=quiet)))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.cli.console import print_bytes
 from pipeline.cli.signals import WORDS
 from pipeline.collect.installed import need_extra
 from pipeline.collect.serving.config import ModelConfig, ServersConfig, checked, merged, read_yaml
 from pipeline.collect.serving.demo_faults import parsed
-from pipeline.errors import UsageError
+from pipeline.errors import Exit, UsageError
 from pipeline.leftovers import say_at_the_end
 from pipeline.names import shown
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.collect.serving.servers import Ready
 
 SIGNALLED = 128
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Wanted(NamedTuple):
@@ -31,6 +34,7 @@ class Wanted(NamedTuple):
     servers: dict[str, Any]
     model: dict[str, Any]
     demo_faults: str | None
+    with_stdin: bool
 
 
 def start(wanted: Wanted, console: Console) -> int:
@@ -45,9 +49,16 @@ def start(wanted: Wanted, console: Console) -> int:
     from pipeline.collect.serving.servers import serve
 
     say_at_the_end("the servers have stopped")
-    number = serve(config, key=key, ready=lambda ready: _say(ready, console), tell=console.warn)
-    console.say(f"rollprof: {WORDS[signal.Signals(number).name]}; the servers have stopped.")
-    return SIGNALLED + number
+    number = serve(
+        config,
+        key=key,
+        with_stdin=wanted.with_stdin,
+        ready=lambda ready: _say(ready, console),
+        tell=console.warn,
+    )
+    why = WORDS[signal.Signals(number).name] if number else "Standard input ended"
+    console.say(f"rollprof: {why}; the servers have stopped.")
+    return SIGNALLED + number if number else int(Exit.DONE)
 
 
 def configured(wanted: Wanted) -> ServersConfig:
@@ -71,7 +82,9 @@ def _agents(wanted: Wanted) -> dict[str, Any]:
     if wanted.configs:
         for option, value in (("--environment", wanted.environment), ("--agent-name", wanted.agent_name)):
             if value is not None:
-                raise UsageError(f"{option} goes without --config", hint="Name the agent in the file, or leave one out.")
+                raise UsageError(
+                    f"{option} goes without --config", hint="Name the agent in the file, or leave one out."
+                )
         return {}
     if wanted.environment is None:
         hint = "Say --environment numeric_answer, or --config FILE.yaml."
@@ -88,6 +101,9 @@ def key_of(model: ModelConfig) -> str | None:
     """
     if model.api_key_env is None:
         return None
+    if not VARIABLE.fullmatch(model.api_key_env):  # it may be the key itself, which is not to be repeated
+        hint = "Put the key into a variable and give the variable's name."
+        raise UsageError("--model-api-key-env takes the name of a variable, and this is none", hint=hint)
     key = os.environ.get(model.api_key_env, "").strip()
     if not key:
         hint = f"Set it: export {model.api_key_env}=…"
@@ -102,4 +118,4 @@ def _say(ready: Ready, console: Console) -> None:
     console.object({"head": ready.head, "model": ready.model, "agents": agents})
     if not console.as_json:
         listed = " ".join(f"{name} {one.url}" for name, one in ready.agents.items())
-        print(f"ready: {listed} · head {ready.head}", flush=True)
+        print_bytes(f"ready: {listed} · head {ready.head}\n".encode())

@@ -29,6 +29,11 @@ class MultipleChoice:
             raise ValueError(f"grading_mode is {grading_mode!r}, and has to be one of {', '.join(MODES)}")
         self.grading_mode = grading_mode
 
+    def seed_session(self, row: Row) -> None:
+        """Refuses a row that cannot be graded before the model is asked."""
+        expected_letter(row, options_of(row))
+        self._mode(row)
+
     def verify(self, row: Row, response: Row) -> Row:
         """Reward 1.0 if the answer's letter is the expected one, else 0.0; with both letters."""
         options = options_of(row)

@@ -1,8 +1,9 @@
 r"""`numeric_answer`: the last number of the answer against `expected_answer`.
 
 The answer is the last number in the last `\boxed{…}` that holds one, else the last number of the text. These are
-numbers: 1000, 1,000, 1{,}000, -0.5, .5, 1e3, 3/4, \frac{3}{4}. A unit, a currency or a percent sign beside it does not
-count. Two whole numbers are equal if they are the same; others if they differ by at most `tolerance` of the expected one.
+numbers: 1000, 1,000, 1{,}000, -0.5, .5, 1e3, 3/4, \frac{3}{4}. A unit, a currency or a percent sign beside it does
+not count. Two whole numbers are equal if they are the same; others if they differ by at most `tolerance` of the
+expected one.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ class NumericAnswer:
         if not 0 <= tolerance < 1:
             raise ValueError(f"tolerance is {tolerance}, and has to be between 0 and 1")
         self.tolerance = Fraction(tolerance)
+
+    def seed_session(self, row: Row) -> None:
+        """Refuses a row without a number before the model is asked."""
+        expected_number(row)
 
     def verify(self, row: Row, response: Row) -> Row:
         """Reward 1.0 if the answer's number is the expected one, else 0.0; with both as text."""

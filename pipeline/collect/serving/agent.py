@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Mapping
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,7 +14,7 @@ import orjson
 from pipeline import names
 from pipeline.collect.environments.base import Answers, Environment, Row, RowError
 from pipeline.collect.serving.faults import RolloutFaultError, bad_request, verifier_failed
-from pipeline.collect.serving.model import Model, Question, response_of
+from pipeline.collect.serving.model import Model, Question, response_of, shortened
 
 UNMASKED = {names.MASK: False, "failure_kind": None, "failure_reason": None}
 """What NeMo Gym's servers say of every rollout that counts; an environment may say otherwise."""
@@ -43,7 +45,7 @@ class Agent:
         """
         params = params_of(row)
         await self.seed_session(row)
-        question = Question(params, row, await self._answers(row))
+        question = Question(params, row, await self._answers(row) if self._model.pretends else None)
         reply = await self._model.reply(question)
         response = response_of(reply, max_bytes=self._model.max_bytes)
         return await self.verdict(row, response)
@@ -126,4 +128,11 @@ async def _asked(method: Any, *given: Row) -> Any:
     except RolloutFaultError:
         raise
     except Exception as error:
-        raise verifier_failed(type(error).__name__, f"the environment raised {error!r}") from error
+        said = shortened(f"the environment raised {error!r}{_place_of(error)}")
+        raise verifier_failed(type(error).__name__, said) from error
+
+
+def _place_of(error: Exception) -> str:
+    """Where it was raised: the file and the line that whoever writes an environment looks for."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if len(frames) > 1 else ""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 JSON = "application/json"
 CLIENT_CLOSED = 499
 GROUP = "responses_api_agents"
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what users may listen at
+"""What stands for every address of the machine → the one to call from itself."""
 
 Work = Callable[[Row], Awaitable[bytes]]
 Tell = Callable[[str], None]
@@ -35,13 +37,14 @@ class Address(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The address to post to."""
+        """The address to post to from this machine."""
         return url_of(self.host, self.port)
 
 
 def url_of(host: str, port: int) -> str:
-    """The address of a port; a host of IPv6 stands in brackets."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    """The address of a port, from this machine; a host of IPv6 stands in brackets."""
+    near = EVERY_ADDRESS.get(host, host)
+    return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
 
 
 def agent_app(agent: Agent, tell: Tell) -> FastAPI:
@@ -72,25 +75,42 @@ def agent_app(agent: Agent, tell: Tell) -> FastAPI:
     return app
 
 
-def head_app(addresses: Mapping[str, Address], config_text: str) -> FastAPI:
+def head_app(addresses: Mapping[str, Address]) -> FastAPI:
     """What the head's port answers: where the agents are, as NeMo Gym's head does."""
     from fastapi import FastAPI
+    from fastapi import Request as Asked
     from fastapi import Response as Answer
 
-    app = FastAPI(title="head", openapi_url=None)
-    content = orjson.dumps(config_text)
+    async def config(request: Request) -> Response:
+        called = request.url.hostname or ""
+        return Answer(orjson.dumps(config_yaml(addresses, called=called)), media_type=JSON)
 
-    app.add_api_route("/global_config_dict_yaml", lambda: Answer(content, media_type=JSON), response_model=None)
+    config.__annotations__ = {"request": Asked, "return": Answer}
+    app = FastAPI(title="head", openapi_url=None)
+    app.add_api_route("/global_config_dict_yaml", config, response_model=None)
     _add_health(app, {"status": "ok", "agents": {name: one.url for name, one in addresses.items()}})
     return app
 
 
-def config_yaml(addresses: Mapping[str, Address]) -> str:
-    """The agents as NeMo Gym's configuration writes them."""
+def config_yaml(addresses: Mapping[str, Address], *, called: str) -> str:
+    """The agents as NeMo Gym's configuration writes them.
+
+    Args:
+        addresses: Where they are.
+        called: The host by which the head was called: where agents listen at every address, theirs is this one.
+    """
     import yaml
 
     content = {
-        name: {GROUP: {name: {"entrypoint": "app.py", "host": one.host, "port": one.port}}}
+        name: {
+            GROUP: {
+                name: {
+                    "entrypoint": "app.py",
+                    "host": called if one.host in EVERY_ADDRESS else one.host,
+                    "port": one.port,
+                }
+            }
+        }
         for name, one in addresses.items()
     }
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
@@ -118,15 +138,20 @@ def endpoint(work: Work, tell: Tell) -> Callable[..., Any]:
             row = object_in(await request.body())
             result = await unless_gone(request, work(row))
         except RolloutFaultError as fault:
-            return Answer(orjson.dumps(fault.content), fault.status, fault.headers, JSON)
+            return _failed(fault)
         except Exception as error:  # noqa: BLE001 - a bug ends one rollout, and is told
             tell(f"unexpected {type(error).__name__}: {error}")
-            fault = RolloutFaultError("internal_error", type(error).__name__, str(error), status=500)
-            return Answer(orjson.dumps(fault.content), fault.status, fault.headers, JSON)
+            return _failed(RolloutFaultError("internal_error", type(error).__name__, str(error), status=500))
         return Answer(result, media_type=JSON) if result is not None else Answer(status_code=CLIENT_CLOSED)
 
     answer.__annotations__ = {"request": Asked, "return": Answer}
     return answer
+
+
+def _failed(fault: RolloutFaultError) -> Response:
+    from fastapi import Response as Answer
+
+    return Answer(orjson.dumps(fault.content), fault.status, fault.headers, JSON)
 
 
 def object_in(body: bytes) -> Row:

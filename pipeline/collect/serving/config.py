@@ -133,8 +133,10 @@ def merged(contents: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for content in contents:
         for name, value in content.items():
             before = whole.get(name)
-            both = isinstance(before, dict) and isinstance(value, Mapping)
-            whole[name] = merged((before, value)) if both else value
+            if isinstance(before, dict) and isinstance(value, Mapping):
+                whole[name] = merged((before, value))
+            else:
+                whole[name] = value
     return whole
 
 
@@ -159,5 +161,6 @@ def checked(content: Mapping[str, Any], *, where: str) -> ServersConfig:
 
 def _keys_at(place: tuple[int | str, ...]) -> list[str]:
     """The keys that are known where the last part of a place stands."""
-    kind: type[BaseModel] = {"agents": AgentConfig, "model": ModelConfig}.get(str(place[0]), ServersConfig)
-    return list((kind if len(place) > 1 else ServersConfig).model_fields)
+    if len(place) == 1:
+        return list(ServersConfig.model_fields)
+    return list((ModelConfig if place[0] == "model" else AgentConfig).model_fields)

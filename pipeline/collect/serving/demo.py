@@ -53,6 +53,7 @@ class Demo:
     """
 
     name = "demo"
+    pretends = True
 
     def __init__(self, *, seed: int, faults: Faults, delay: float, timeout: float, max_bytes: int) -> None:
         self.max_bytes = max_bytes

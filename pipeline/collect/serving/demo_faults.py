@@ -34,9 +34,10 @@ class Faults:
         """The fault of a rollout at an attempt, numbered from 0; the first in the order of `KINDS`."""
         for kind in KINDS:
             rate = self._rates.get(kind)
-            if rate is not None and draws.share(f"fault {kind}") < rate.share:
-                if kind in LASTING or rate.always or attempt == 0:
-                    return kind
+            if rate is None or draws.share(f"fault {kind}") >= rate.share:
+                continue
+            if kind in LASTING or rate.always or attempt == 0:
+                return kind
         return None
 
 

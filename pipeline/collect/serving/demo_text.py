@@ -46,9 +46,9 @@ def tokens_of(text: str) -> int:
 
 def response(text: str, *, draws: Draws, params: Row, model: str, usage: Row | None, truncated: bool) -> Row:
     """A response in the Responses format."""
-    part = {"annotations": [], "text": text, "type": "output_text", "logprobs": None}
+    part: Row = {"annotations": [], "text": text, "type": "output_text", "logprobs": None}
     status = "incomplete" if truncated else "completed"
-    message = {
+    message: Row = {
         "id": f"msg_{draws.hex('message')}",
         "content": [part],
         "role": "assistant",

@@ -49,6 +49,8 @@ class Model(Protocol):
 
     name: str
     max_bytes: int
+    pretends: bool
+    """Whether it has to be told what is right."""
 
     async def reply(self, question: Question) -> Reply:
         """The model's answer as it came over HTTP.
@@ -69,7 +71,7 @@ def response_of(reply: Reply, *, max_bytes: int) -> Row:
     Raises:
         RolloutFaultError: It holds none.
     """
-    if reply.status != HTTPStatus.OK:
+    if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
         raise refused(reply.status, _said(reply), retry_after=reply.retry_after)
     if not reply.content_type.endswith("json"):
         raise malformed("ContentTypeError", f"the model answered with {reply.content_type or 'no type'}, not JSON")
@@ -93,6 +95,11 @@ def _said(reply: Reply) -> str:
     error = content.get("error") if isinstance(content, dict) else None
     told = error.get("message") if isinstance(error, dict) else error
     words = told if isinstance(told, str) else reply.body[: 4 * SHOWN_CHARACTERS].decode("utf-8", "replace")
-    short = " ".join(words.split())
-    cut = f"{short[:SHOWN_CHARACTERS]}…" if len(short) > SHOWN_CHARACTERS else short
-    return f"the model answered with {reply.status}{f': {cut}' if cut else ''}"
+    said = shortened(words)
+    return f"the model answered with {reply.status}{f': {said}' if said else ''}"
+
+
+def shortened(words: str) -> str:
+    """At most so many characters, on one line."""
+    line = " ".join(words.split())
+    return f"{line[:SHOWN_CHARACTERS]}…" if len(line) > SHOWN_CHARACTERS else line

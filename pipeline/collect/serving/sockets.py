@@ -42,7 +42,6 @@ def listening(host: str, port: int, *, option: str) -> socket.socket:
         if error.errno == errno.EADDRNOTAVAIL:
             raise SourceError(f"{host!r} is no address of this machine", hint="Give another --host.") from error
         raise SourceError(f"cannot listen at port {port} of {host}: {error.strerror}", hint=hint) from error
-    opened.setblocking(False)
     return opened
 
 

@@ -34,6 +34,8 @@ class Upstream:
         max_bytes: The longest answer.
     """
 
+    pretends = False
+
     def __init__(
         self, name: str, url: str, *, key: str | None, timeout: float, max_connections: int, max_bytes: int
     ) -> None:
