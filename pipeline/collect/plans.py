@@ -151,7 +151,7 @@ def check_same(path: Path, plan: Iterable[Planned]) -> None:
         counts[1] += found is not None
         if wanted is not None and found is not None and not first:
             first = _difference(wanted, found)
-    said = [] if counts[0] == counts[1] else [f"{counts[0]:,} rollouts are planned now, {counts[1]:,} were then"]
+    said = [] if counts[0] == counts[1] else [f"rollouts planned: {counts[0]:,} now, {counts[1]:,} then"]
     said += [first] if first else []
     if said:
         raise UsageError(

@@ -99,9 +99,13 @@ def body(content: bytes, content_type: str = "application/json") -> Callable[...
     return answer
 
 
-def status(code: int, content: bytes = b"Internal Server Error", **headers: str) -> Callable[..., Awaitable[web.Response]]:
+def status(
+    code: int, content: bytes = b"Internal Server Error", **headers: str
+) -> Callable[..., Awaitable[web.Response]]:
     async def answer(_request: web.Request, _row: Row) -> web.Response:
-        return web.Response(status=code, body=content, headers={name.replace("_", "-"): headers[name] for name in headers})
+        return web.Response(
+            status=code, body=content, headers={name.replace("_", "-"): headers[name] for name in headers}
+        )
 
     return answer
 
