@@ -50,13 +50,12 @@ class Outages:
         if url not in self.waits:
             if await is_reachable(url):
                 return False
-            self.waits.setdefault(url, asyncio.create_task(self._back(url)))
+            if url not in self.waits:  # as it may be by now
+                self.waits[url] = asyncio.create_task(self._back(url))
         wait = self.waits[url]
-        try:
-            await asyncio.shield(wait)
-        finally:
-            if wait.done():
-                self.waits.pop(url, None)
+        await asyncio.shield(wait)
+        if self.waits.get(url) is wait:
+            del self.waits[url]
         return True
 
     async def _back(self, url: str) -> None:

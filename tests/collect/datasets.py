@@ -22,13 +22,15 @@ def write_dataset(folder: Path, rows: Iterable[Row] | bytes, name: str = "data.j
     return path
 
 
-def read(path: Path) -> list[Row]:
-    """The rows of a file; none where there is no file."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def read(path: Path, *, torn: bool = False) -> list[Row]:
+    """The rows of a file; none where there is no file. A last line that is torn is left out where it may be."""
+    lines = path.read_text().split("\n") if path.exists() else [""]
+    assert torn or not lines[-1], lines[-1]
+    return [json.loads(line) for line in lines[:-1]]
 
 
-def rollouts_of(folder: Path, stem: str = "out") -> list[Row]:
-    return read(folder / f"{stem}.jsonl")
+def rollouts_of(folder: Path, stem: str = "out", *, torn: bool = False) -> list[Row]:
+    return read(folder / f"{stem}.jsonl", torn=torn)
 
 
 def failures_of(folder: Path, stem: str = "out") -> list[Row]:
