@@ -158,7 +158,7 @@ def _plan_options(plan: PlanAsked) -> PlanOptions:
 
 
 def _ask_options(ask: AskAsked, serve: ServeAsked) -> AskOptions:
-    from pipeline.collect.options import MEGABYTE, AskOptions
+    from pipeline.collect.options import AskOptions
 
     secret = os.environ.get(serve.model_api_key_env or "", "").strip()
     return AskOptions(
@@ -167,7 +167,7 @@ def _ask_options(ask: AskAsked, serve: ServeAsked) -> AskOptions:
         max_attempts=ask.max_attempts,
         backoff=ask.backoff,
         patience=ask.patience,
-        max_answer=max(1, int(ask.max_answer_mb * MEGABYTE)),
+        max_answer_mb=ask.max_answer_mb,
         seed=serve.seed,
         secrets=(secret,) if secret else (),
     )

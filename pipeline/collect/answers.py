@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pipeline import names
 from pipeline.collect.plans import Slot
 from pipeline.sources import rows
-from pipeline.sources.text import with_members, with_nulls
+from pipeline.sources.text import with_members, with_more, with_nulls
 
 RUN_ERROR, REQUEST_FAILED, TIMEOUT = "agent_run_error", "agent_request_failed", "timeout_exceeded"
 EMPTY, MALFORMED, WRONG_TYPE, TOO_LARGE = "empty_answer", "malformed_answer", "wrong_content_type", "answer_too_large"
@@ -134,10 +134,7 @@ def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -
     if attempt is not None:
         changes[names.ATTEMPT] = b"%d" % attempt
     text = text.replace(b"\n", b" ").replace(b"\r", b" ")
-    if changes.keys().isdisjoint(keys):
-        members = b"".join(b',"%s":%s' % (name.encode(), value) for name, value in changes.items())
-        return text[:-1] + members + b"}\n"
-    return with_members(text, changes) + b"\n"
+    return (with_more if changes.keys().isdisjoint(keys) else with_members)(text, changes) + b"\n"
 
 
 def _refused(answer: Answer) -> Failure:

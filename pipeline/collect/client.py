@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pipeline.collect.answers import REQUEST_FAILED, RETRIED, TIMEOUT, TOO_LARGE, Answer, Failure
-from pipeline.collect.options import MEGABYTE, AskOptions
+from pipeline.collect.options import AskOptions
 from pipeline.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskO
         async with opened.post(f"{url}{RUN}", data=io.BytesIO(row), headers=headers) as response:
             body = await _body(response, options.max_answer)
             if body is None:
-                message = f"the answer is longer than {options.max_answer / MEGABYTE:g} MB (--max-answer-mb)"
+                message = f"the answer is longer than {options.max_answer_mb:g} MB (--max-answer-mb)"
                 return Failure(TOO_LARGE, "AnswerTooLarge", message, response.status)
             after = retry_after(response.headers.get("Retry-After", "")) if response.status in RETRIED else 0.0
             return Answer(response.status, response.content_type, body, after)

@@ -17,7 +17,7 @@ from pipeline.collect.ledger import Ledger
 from pipeline.collect.options import AskOptions
 from pipeline.collect.outages import Outages, Watch
 from pipeline.collect.plans import Key, Slot, line_of
-from pipeline.sources.text import with_members
+from pipeline.sources.text import with_members, with_more
 
 if TYPE_CHECKING:
     import aiohttp
@@ -163,7 +163,9 @@ class Asking:
     async def attempt(self, slot: Slot, attempt: int) -> tuple[Read, float]:
         """What one attempt brings, and how many seconds the agent wants to be left alone."""
         url = self.work.agents[slot.agent]
-        answer = await self.answer(url, with_members(line_of(self.work.plan, slot), {names.ATTEMPT: b"%d" % attempt}))
+        row = line_of(self.work.plan, slot)
+        stamp = with_members if names.ATTEMPT.encode() in row else with_more
+        answer = await self.answer(url, stamp(row, {names.ATTEMPT: b"%d" % attempt}))
         after = 0.0
         found: Read | Failure
         if isinstance(answer, Failure):

@@ -17,7 +17,7 @@ from pipeline.collect.datasets import EXTRA_BODY, Row, extra_body
 from pipeline.collect.options import PlanOptions
 from pipeline.output.files import whole_files
 from pipeline.sources import rows
-from pipeline.sources.text import members, with_members, without_indices
+from pipeline.sources.text import members, with_members, with_more, without_indices
 
 
 class Planned(NamedTuple):
@@ -38,7 +38,7 @@ def planned(dataset: Sequence[Row], options: PlanOptions) -> Iterator[Planned]:
             index[task] += 1
             seeded = _seeded(text, rollout) if options.add_seed else text
             key = {names.TASK: b"%d" % task, names.ROLLOUT: b"%d" % rollout}
-            yield Planned(task, rollout, with_members(seeded, key) + b"\n")
+            yield Planned(task, rollout, with_more(seeded, key) + b"\n")
 
 
 def task_indices(dataset: Sequence[Row]) -> Iterator[int]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from pipeline.errors import UsageError
 
@@ -37,10 +37,7 @@ class PlanOptions(BaseModel):
     @field_validator("overrides")
     @classmethod
     def _finite(cls, overrides: dict[str, Any]) -> dict[str, Any]:
-        for name, value in overrides.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise UsageError(f"{name} is {value}, which is no number", hint="Give a number.")
-        return overrides
+        return {name: finite(value, name) if isinstance(value, float) else value for name, value in overrides.items()}
 
     def repeats_of(self, agent: str) -> int | None:
         """How many rollouts a row of this agent gets; None where nothing is said."""
@@ -56,7 +53,7 @@ class AskOptions(BaseModel):
         max_attempts: How often a rollout is tried, earlier runs included.
         backoff: Seconds before the first retry; each further one waits twice as long.
         patience: Seconds that an agent may be out of reach before the collection ends.
-        max_answer: Bytes of the longest answer that is taken.
+        max_answer_mb: MB of the longest answer that is taken.
         seed: What the jitter of retries is drawn from.
         secrets: Texts that are never written.
     """
@@ -64,13 +61,34 @@ class AskOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     concurrency: int = Field(default=32, ge=1)
-    timeout: float = Field(default=1800.0, gt=0, allow_inf_nan=False)
+    timeout: float = Field(default=1800.0, gt=0)
     max_attempts: int = Field(default=3, ge=1)
-    backoff: float = Field(default=0.5, ge=0, allow_inf_nan=False)
-    patience: float = Field(default=30.0, ge=0, allow_inf_nan=False)
-    max_answer: int = Field(default=64 * MEGABYTE, ge=1)
+    backoff: float = Field(default=0.5, ge=0)
+    patience: float = Field(default=30.0, ge=0)
+    max_answer_mb: float = Field(default=64.0, gt=0)
     seed: int = 0
     secrets: tuple[str, ...] = Field(default=(), repr=False)
+
+    @field_validator("timeout", "backoff", "patience", "max_answer_mb", mode="before")
+    @classmethod
+    def _finite(cls, value: float, about: ValidationInfo) -> float:
+        return finite(value, f"--{(about.field_name or '').replace('_', '-')}")
+
+    @property
+    def max_answer(self) -> int:
+        """Bytes of the longest answer that is taken."""
+        return max(1, int(self.max_answer_mb * MEGABYTE))
+
+
+def finite(value: float, name: str) -> float:
+    """A number that is neither NaN nor infinite.
+
+    Raises:
+        UsageError: It is.
+    """
+    if not math.isfinite(value):
+        raise UsageError(f"{name} is {value}, which is no number to go by", hint="Give a finite number.")
+    return value
 
 
 def parse_repeats(given: Iterable[str]) -> dict[str, int]:

@@ -16,9 +16,10 @@ from pipeline.errors import Exit, FaultsError, SourceError, UsageError
 from pipeline.sources import rows
 from pipeline.sources.files import open_source
 from pipeline.sources.lines import lines_of
-from pipeline.sources.text import members
+from pipeline.sources.text import members, without_indices
 
 Key = tuple[int, int]
+Kept = tuple[tuple[str, bytes], ...]
 FROM_ROW = (names.AGENT_REF, names.ENVIRONMENT_SERVER, "skills_ref")
 """What a rollout takes over from its planned row, beside the key."""
 SHOWN = 10
@@ -37,7 +38,7 @@ class Slot(NamedTuple):
 
     key: Key
     agent: str
-    kept: tuple[tuple[str, bytes], ...]
+    kept: Kept
     offset: int
     length: int
 
@@ -69,7 +70,8 @@ def read_plan(path: Path) -> list[Slot]:
         SourceError: The file cannot be read.
         FaultsError: A line is no planned rollout, or plans one that another line plans already.
     """
-    known: dict[tuple[tuple[str, bytes], ...], tuple[tuple[str, bytes], ...]] = {}
+    known: dict[Kept, Kept] = {}
+    before, kept = b"", Kept()
     slots: list[Slot] = []
     lines: dict[Key, int] = {}
     for line, offset, text, row in _rows(path):
@@ -80,9 +82,15 @@ def read_plan(path: Path) -> list[Slot]:
         agent = rows.agent_name(rows.last(row, names.AGENT_REF))
         if agent is None:
             raise _bad_line(path, line, "names no agent")
-        kept = tuple((one.key, text[one.value : one.end]) for one in members(text) if one.key in FROM_ROW)
+        row_text = without_indices(text, once=all(tuple(row).count(name) == 1 for name in names.KEY))
+        if row_text != before:  # repeats of a row follow one another
+            before, kept = row_text, tuple(_kept(row_text))
         slots.append(Slot(key, agent, known.setdefault(kept, kept), offset, len(text)))
     return slots
+
+
+def _kept(row: bytes) -> Iterator[tuple[str, bytes]]:
+    return ((one.key, row[one.value : one.end]) for one in members(row) if one.key in FROM_ROW)
 
 
 def line_of(plan: int, slot: Slot) -> bytes:

@@ -98,6 +98,12 @@ def with_members(text: bytes, changes: Mapping[str, bytes]) -> bytes:
     return b"".join(pieces) + end
 
 
+def with_more(text: bytes, more: Mapping[str, bytes]) -> bytes:
+    """The object with these members at its end; it has some, but none of these."""
+    end = text.rindex(b"}")
+    return text[:end] + b"".join(b",%b:%b" % (json.dumps(key).encode(), more[key]) for key in more) + text[end:]
+
+
 def with_nulls(text: bytes) -> tuple[bytes, int]:
     """The text with each NaN and Infinity as null, and how many there were."""
     replaced = 0

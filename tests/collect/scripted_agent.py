@@ -165,9 +165,9 @@ def application(log: Path) -> web.Application:
 async def main(log: Path, port: int) -> None:
     runner = web.AppRunner(application(log), handle_signals=True)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True)
-    await site.start()
-    print(site._server.sockets[0].getsockname()[1], flush=True)  # type: ignore[union-attr]
+    await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+    sys.stdout.write(f"{runner.addresses[0][1]}\n")
+    sys.stdout.flush()
     await asyncio.Event().wait()
 
 

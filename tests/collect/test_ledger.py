@@ -71,9 +71,9 @@ def test_a_new_file_must_not_be_there(tmp_path: Path) -> None:
 def test_two_collectors_refuse_each_other(tmp_path: Path) -> None:
     (tmp_path / "o.jsonl").touch()
     paths = tmp_path / "o.jsonl", tmp_path / "f.jsonl"
-    with open_ledger(*paths, new=False), pytest.raises(SourceError, match="another collector"):
-        with open_ledger(*paths, new=False):
-            pass
+    refused = pytest.raises(SourceError, match="another collector")
+    with open_ledger(*paths, new=False), refused, open_ledger(*paths, new=False):
+        pass
     with open_ledger(*paths, new=False):
         pass
 

@@ -98,7 +98,7 @@ def test_what_differs_is_said(rows: Any, options: dict[str, Any], said: str, tmp
 def test_what_became_of_rollouts(tmp_path: Path) -> None:
     key = {"_ng_task_index": 0, "_ng_rollout_index": 0}
     (tmp_path / "r.jsonl").write_bytes(jsonl([{**key, "reward": 1.0}]))
-    failures = [
+    failures: list[dict[str, Any]] = [
         {**key, "_ng_rollout_index": 1, "_ng_failure_class": "x"},
         {**key, "_ng_rollout_index": 1, "_ng_failure_class": "y"},
         {**key, "_ng_rollout_index": 2, "_ng_failure_class": "z", "_ng_failure_terminal": True},

@@ -1,6 +1,7 @@
 """Thousands of rollouts, hundreds at a time: no memory, files or ports run out."""
 
 import resource
+import sys
 import threading
 import time
 from pathlib import Path
@@ -62,6 +63,6 @@ def test_three_thousand_rollouts(tmp_path: Path) -> None:
     with agent(tmp_path) as one:
         few, _ = collected(tmp_path, one, ROLLOUTS // 4, "few")
         many, rate = collected(tmp_path, one, ROLLOUTS, "many")
-    print(f"{rate:.0f} rollouts a second; {max(many.memory):.0f} MB, {max(many.files)} open files at most")
+    sys.stdout.write(f"{rate:.0f} rollouts a second; {max(many.memory):.0f} MB, {max(many.files)} open files at most\n")
     assert max(many.memory) < max(few.memory) + FLAT_MB
     assert max(many.files) <= CONCURRENCY + 32
