@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pipeline.cli.collecting import Paths
     from pipeline.cli.console import Console
     from pipeline.collect.collecting import Tally
-    from pipeline.collect.plans import Past, Slot
+    from pipeline.collect.past import Past
+    from pipeline.collect.plans import Slot
 
 
 class Outcome(NamedTuple):

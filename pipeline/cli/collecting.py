@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pipeline.collect.ledger import Ledger
     from pipeline.collect.options import AskOptions, PlanOptions
     from pipeline.collect.outages import Watch
-    from pipeline.collect.plans import Past, Slot
+    from pipeline.collect.past import Past
+    from pipeline.collect.plans import Slot
 
 DEFAULT_HEAD = "http://127.0.0.1:11000"
 RESUME_HINT = "Go on with it by --resume, choose another --output, or remove its files."
@@ -42,6 +43,14 @@ class Paths(NamedTuple):
     def there(self) -> list[Path]:
         """Those that exist."""
         return [path for path in self if os.path.lexists(path)]
+
+
+class State(NamedTuple):
+    """What is planned, what became of it before, and what is still to come."""
+
+    slots: list[Slot]
+    past: Past
+    pending: list[Slot]
 
 
 class Agents(NamedTuple):
@@ -60,75 +69,61 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     need_extra("rollprof collect")
     from pipeline.cli.collected import Outcome, tell
     from pipeline.collect.ledger import open_ledger
-    from pipeline.collect.plans import check_past, read_past, read_plan
 
     paths, options, how = _paths(ask), _plan_options(plan), _ask_options(ask, serve)
     _check_serve(serve)
+    _check_there(paths, plan, ask, console)
+    rows = _rows(paths, plan, options)
     again = _again(ask)
-    resumed = _is_resumed(paths, plan, ask, console)
-    prepared = _Plan(paths, plan, options)
-    if not resumed or not paths.inputs.exists():
-        prepared.read()
-    elif plan.input is not None:
-        prepared.check()
     with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
         for note in ledger.cut:
             console.say(note)
-        with _agents(serve, prepared.agents_wanted(), again, how, console) as agents:
-            prepared.write()
+        state = None if rows else _state(paths, how)
+        wanted = {slot.agent for slot in state.pending} if state else {row.agent for row in rows}
+        with _agents(serve, wanted, again, how, console) as agents:
+            if state is None:
+                _write(paths, rows, options)
+                state = _state(paths, how)
             ledger.begun = True
-            slots, past = read_plan(paths.inputs), read_past(paths.rollouts, paths.failures)
-            check_past(past, slots, paths.rollouts)
-            pending = [slot for slot in slots if not past.is_over(slot.key, how.max_attempts)]
             say_at_the_end(f"what finished is in {names.shown(paths.rollouts)}; go on with: {again}")
             began = time.monotonic()
-            tally = _collected(pending, past, paths, agents, ledger, how, console)
-    outcome = Outcome(paths, slots, past, tally, time.monotonic() - began, how.max_attempts)
+            tally = _collected(state, paths, agents, ledger, how, console)
+    outcome = Outcome(paths, state.slots, state.past, tally, time.monotonic() - began, how.max_attempts)
     tell(outcome, console, again)
 
 
-class _Plan:
-    """The plan of a collection: read from a dataset, or there already."""
+def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
+    """The rows that are to be planned; none where they are already, and fit the dataset if one was named."""
+    from pipeline.collect.datasets import read_dataset
+    from pipeline.collect.fitting import check_same
+    from pipeline.collect.materialize import planned
 
-    def __init__(self, paths: Paths, asked: PlanAsked, options: PlanOptions) -> None:
-        self.paths = paths
-        self.asked = asked
-        self.options = options
-        self.rows: list[Row] = []
-        self.is_new = False
+    planned_before = paths.inputs.exists()
+    if plan.input is None:
+        if planned_before:
+            return []
+        raise UsageError("there is nothing to collect", hint="Name a dataset: --input DATA.jsonl")
+    rows = read_dataset(plan.input, options)
+    if planned_before:
+        check_same(paths.inputs, planned(rows, options))
+        return []
+    return rows
 
-    def read(self) -> None:
-        """Reads the dataset, which is to be written as materialized inputs."""
-        from pipeline.collect.datasets import read_dataset
 
-        if self.asked.input is None:
-            raise UsageError("there is nothing to collect", hint="Name a dataset: --input DATA.jsonl")
-        self.rows = read_dataset(self.asked.input, self.options)
-        self.is_new = True
+def _write(paths: Paths, rows: list[Row], options: PlanOptions) -> None:
+    from pipeline.collect.materialize import planned, write_plan
 
-    def check(self) -> None:
-        """Compares the dataset with the materialized inputs that are there."""
-        from pipeline.collect.datasets import read_dataset
-        from pipeline.collect.materialize import planned
-        from pipeline.collect.plans import check_same
+    write_plan(paths.inputs, planned(rows, options))
 
-        assert self.asked.input is not None  # noqa: S101 - asked before
-        check_same(self.paths.inputs, planned(read_dataset(self.asked.input, self.options), self.options))
 
-    def agents_wanted(self) -> set[str]:
-        """The agents that rows are for."""
-        from pipeline.collect.plans import read_plan
+def _state(paths: Paths, how: AskOptions) -> State:
+    """What is planned, what became of it before, and what is still to come."""
+    from pipeline.collect.past import check_past, read_past
+    from pipeline.collect.plans import read_plan
 
-        if self.is_new:
-            return {row.agent for row in self.rows}
-        return {slot.agent for slot in read_plan(self.paths.inputs)}
-
-    def write(self) -> None:
-        """Writes the materialized inputs, where they are new."""
-        from pipeline.collect.materialize import planned, write_plan
-
-        if self.is_new:
-            write_plan(self.paths.inputs, planned(self.rows, self.options))
+    slots, past = read_plan(paths.inputs), read_past(paths.rollouts, paths.failures)
+    check_past(past, slots, paths.rollouts)
+    return State(slots, past, [slot for slot in slots if not past.is_over(slot.key, how.max_attempts)])
 
 
 def _paths(ask: AskAsked) -> Paths:
@@ -188,17 +183,17 @@ def _check_serve(serve: ServeAsked) -> None:
         )
 
 
-def _is_resumed(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) -> bool:
-    """Whether there is something to go on with."""
+def _check_there(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) -> None:
+    """Refuses files that are there without --resume, and --resume where they do not belong together."""
     there = paths.there()
     if not ask.resume and there:
         raise SourceError("is there already", where=names.shown(there[0]), hint=RESUME_HINT)
     if ask.resume and not there:
         console.say("nothing to resume; everything is collected")
-    if there and not paths.inputs.exists() and paths.rollouts.exists() and paths.rollouts.stat().st_size:
+    if not paths.inputs.exists() and any(path.exists() and path.stat().st_size for path in there):
         raise SourceError(
-            "has rollouts, but what was planned is not there",
-            where=names.shown(paths.rollouts),
+            "has lines already, but what was planned is not there",
+            where=names.shown(there[0]),
             hint=f"Bring back {names.shown(paths.inputs)}, or choose another --output.",
         )
     if paths.inputs.exists() and plan.input is None and plan.says_something:
@@ -206,7 +201,6 @@ def _is_resumed(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) 
             "options of the plan go with --input",
             hint="Without it, --resume goes by the materialized inputs; leave these options out.",
         )
-    return bool(there)
 
 
 @contextlib.contextmanager
@@ -215,6 +209,9 @@ def _agents(serve: ServeAsked, wanted: set[str], again: str, how: AskOptions, co
     from pipeline.collect.agents import agents_of, check_reachable, checked_url, needed
     from pipeline.collect.outages import Watch
 
+    if not wanted:
+        yield Agents({}, Watch(how.patience, str, again))
+        return
     if serve.agent_url is not None:
         url = checked_url(serve.agent_url, "--agent-url")
         urls = dict.fromkeys(sorted(wanted), url)
@@ -233,22 +230,14 @@ def _agents(serve: ServeAsked, wanted: set[str], again: str, how: AskOptions, co
     yield Agents(urls, Watch(how.patience, str, again))
 
 
-def _collected(
-    pending: list[Slot],
-    past: Past,
-    paths: Paths,
-    agents: Agents,
-    ledger: Ledger,
-    how: AskOptions,
-    console: Console,
-) -> Tally:
+def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: AskOptions, console: Console) -> Tally:
     from pipeline.cli.progress import rollout_bar
     from pipeline.collect.collecting import Tally, Work, collect
 
-    if not pending:
+    if not state.pending:
         return Tally()
-    with paths.inputs.open("rb") as plan, rollout_bar(len(pending), wanted=not console.quiet) as advance:
-        work = Work(pending, plan.fileno(), past.attempts, agents.urls, ledger)
+    with paths.inputs.open("rb") as plan, rollout_bar(len(state.pending), wanted=not console.quiet) as advance:
+        work = Work(state.pending, plan.fileno(), state.past.attempts, agents.urls, ledger)
         return asyncio.run(collect(work, how, agents.watch, advance))
 
 

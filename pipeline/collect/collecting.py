@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline import names
 from pipeline.collect.answers import Answer, Failure, Read, failed, read_answer
 from pipeline.collect.client import ConnectionFault, ask, session
+from pipeline.collect.keyed_rows import Key
 from pipeline.collect.ledger import Ledger
 from pipeline.collect.options import AskOptions
 from pipeline.collect.outages import Outages, Watch
-from pipeline.collect.plans import Key, Slot, line_of
+from pipeline.collect.plans import Slot, line_of
 from pipeline.sources.text import with_members, with_more
 
 if TYPE_CHECKING:

@@ -129,7 +129,7 @@ def test_rollouts_without_their_plan_are_not_resumed(running: Agent, tmp_path: P
     assert collect(tmp_path, running, "-i", "data.jsonl").exit_code == 0
     (tmp_path / "out_materialized_inputs.jsonl").unlink()
     done = run(["collect", *OUT, "-i", "data.jsonl", "--agent-url", running.url, "--resume"], tmp_path)
-    assert_refused(done, 3, "out.jsonl: has rollouts, but what was planned is not there")
+    assert_refused(done, 3, "out.jsonl: has lines already, but what was planned is not there")
 
 
 def test_a_torn_line_is_cut_off_said_and_asked_again(running: Agent, tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from pipeline.collect.datasets import read_dataset
+from pipeline.collect.fitting import check_same
 from pipeline.collect.materialize import planned, write_plan
 from pipeline.collect.options import PlanOptions
-from pipeline.collect.plans import check_past, check_same, read_past, read_plan
+from pipeline.collect.past import check_past, read_past
+from pipeline.collect.plans import read_plan
 from pipeline.errors import FaultsError, RollprofError, UsageError
 from tests.collect.datasets import row, write_dataset
 from tests.runs import jsonl
