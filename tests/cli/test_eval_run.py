@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.processes import children_of, end_of, has_ended, run, start, wait_for
 from tests.cli.run_files import assert_refused, contents_of, object_of
+from tests.cli.terminal import on_terminal
 from tests.collect.datasets import inputs_of, rollouts_of, row, write_dataset
 from tests.collect.scripted_agent import agent
 from tests.command import run_command
@@ -186,3 +187,23 @@ def test_a_folder_of_other_packages_is_a_place_to_work_in(tmp_path: Path) -> Non
         pytest.skip("the command is not installed beside Python")
     done = end_of(start(["collect", *dataset(tmp_path)], tmp_path, program=(str(command),)))
     assert done.exit_code == 0, done.stderr
+
+
+def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
+    args = ["collect", *dataset(tmp_path), "-n", "60", "--demo-delay", "400", "--demo-faults", "empty=always:0.2"]
+    done = on_terminal([*args, "--max-attempts", "1"], tmp_path, columns=100)
+    assert done.exit_code == 0, done.stdout
+    before, bar, after = done.stdout.partition("collecting")
+    assert before.startswith("asking demo by numeric_answer_agent")
+    assert bar
+    for part in ("/180", "/s reward 0.", " failed "):
+        assert part in after
+    assert "Rollouts  180 of 180 finished" in after
+
+
+def test_a_bar_is_gone_after_an_interrupt(tmp_path: Path) -> None:
+    args = ["collect", *dataset(tmp_path), "-n", "600", "--demo-delay", "200"]
+    done = on_terminal(args, tmp_path, at_bar=lambda process: os.kill(process.pid, signal.SIGINT), bar="collecting")
+    assert done.exit_code == 130
+    assert "\x1b[?25h" in done.stdout
+    assert "Interrupted; what finished is in out.jsonl" in done.stdout

@@ -65,6 +65,8 @@ def test_what_fails_has_a_class_and_the_rest_goes_on(running: Agent, tmp_path: P
     assert (told["planned"], told["finished"], told["failed"]) == (len(FAILURES) + 2, 2, len(FAILURES))
     assert sum(told["failure_classes"].values()) == len(FAILURES)
     assert told["failed_attempts_now"] == len(failures)
+    profiled = object_of(run(["profile", "out.jsonl", "--partial", "--json"], tmp_path))
+    assert profiled["accounting"]["failure_classes"] == told["failure_classes"]
 
 
 @pytest.mark.parametrize("name", sorted(RETRIED))
