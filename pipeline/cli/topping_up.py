@@ -14,6 +14,7 @@ from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
 from pipeline.analysis.scoring import PassRule, voting
 from pipeline.analysis.topping_up import given_up, topup_plan
+from pipeline.cli.called import command
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.selecting import selected
@@ -182,7 +183,7 @@ def _commands(done: TopUp, pairs: Mapping[str, Pair]) -> list[str]:
     """What collects all that is still to come."""
     if not len(done.repeats) and not done.plan["pending"].sum():
         return []
-    return [command for pair in pairs.values() for command in pair.commands()]
+    return [line for pair in pairs.values() for line in pair.commands(rollprof=command())]
 
 
 def _once(told: list[tuple[str, str]]) -> list[tuple[str, str]]:
