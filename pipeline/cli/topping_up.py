@@ -66,28 +66,37 @@ def top_up(
     passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)
     done = _planned(run, wanted, target, passing)
+    _warn(done, run, console)
+    if table.output != "-":
+        kept = [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
+        print_table(_shown(done.plan), table, console, run.files, rules + kept)
+    written = [] if wanted.dry_run else _write(done, pairs)
+    commands = _commands(done, pairs)
+    if table.as_json:
+        about = {"target": str(target), "rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
+        rows = _shown(done.plan).head(table.limit or len(done.plan)).to_dicts()
+        console.object({**about, "plan": rows, "written": written, "commands": commands})
+        return
+    if table.output == "-":
+        print_table(_shown(done.plan), table, console)
+    told = _told(done, wanted, target, passing)
+    told += [("Written", path) for path in written] + [("Resume", line) for line in commands]
+    tell = console.result if table.output != "-" or form_of(table) in FOR_PEOPLE else console.say
+    tell("\n".join(f"{name:<9} {text}" for name, text in _once(told)))
+
+
+def _warn(done: TopUp, run: Run, console: Console) -> None:
+    """Warns of what doing rollouts again may lead to."""
     if done.votes:
         console.warn(
             f"{done.votes:,} of the rollouts to redo are measured and scored; if they were chosen by how they went, "
             "what is left says too much or too little of the task"
         )
+    if len(done.redone) and run.files.verdicts:
+        still = run.files.verdicts[0].shown
+        console.warn(f"{still} still judges the rollouts to redo; judge the run again when they are collected")
     if done.lost:
         console.warn(f"{done.lost:,} of the rollouts to redo have failed too often, and are not collected again")
-    if table.output != "-":
-        kept = rules + [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
-        print_table(_shown(done.plan), table, console, run.files, kept)
-    written = [] if wanted.dry_run else _write(done, pairs)
-    if table.as_json:
-        about = {"target": str(target), "rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
-        rows = _shown(done.plan).to_dicts()
-        console.object({**about, "plan": rows, "written": written, "commands": _commands(done, pairs)})
-        return
-    if table.output == "-":
-        print_table(_shown(done.plan), table, console)
-    told = _told(done, wanted, target, passing)
-    told += [("Written", path) for path in written] + [("Resume", line) for line in _commands(done, pairs)]
-    tell = console.result if table.output != "-" or form_of(table) in FOR_PEOPLE else console.say
-    tell("\n".join(f"{name:<9} {text}" for name, text in _once(told)))
 
 
 def _target(wanted: TopUpAsked) -> Target:

@@ -83,7 +83,9 @@ def locked(pairs: Iterable[Pair]) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         for pair in pairs:
-            file = stack.enter_context(pair.rollouts.path.open("rb"))
+            path = pair.rollouts.path
+            mode = "r+b" if os.access(path, os.W_OK) else "rb"  # some network disks lock only what may be written
+            file = stack.enter_context(path.open(mode))
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

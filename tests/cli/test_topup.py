@@ -162,6 +162,16 @@ def test_masked_rollouts_are_redone(tmp_path: Path) -> None:
     assert still_to_come(tmp_path) == [(0, 0), (0, 1)]
 
 
+def test_unhealthy_rollouts_are_redone(tmp_path: Path) -> None:
+    write_tasks(tmp_path)
+    verdicts = [{"_ng_task_index": 1, "_ng_rollout_index": repeat, "verdict": "unhealthy"} for repeat in (3, 5)]
+    (tmp_path / "rollout_verdicts.jsonl").write_bytes(jsonl(verdicts))
+    done = top_up(tmp_path, "--redo", "_verdict = 'unhealthy'")
+    assert done.exit_code == 0, done.stderr
+    assert "rollout_verdicts.jsonl still judges the rollouts to redo" in done.stderr
+    assert still_to_come(tmp_path) == [(1, 3), (1, 5)]
+
+
 def test_every_line_of_a_key_moves(tmp_path: Path) -> None:
     rows = [finished(0, 0, reward=0.0), finished(0, 1, reward=1.0), finished(0, 0, reward=1.0)]
     write_run(tmp_path, plan=[row_of(0, repeat) for repeat in range(2)], done=rows)
