@@ -75,7 +75,7 @@ def print_sections(
     from pipeline.output.tables import write_table
 
     form = _checked_form(asked)
-    shown = [(title, _limited(frame, asked, form, console)) for title, frame in sections]
+    shown = [(title, _limited(frame, asked, form, console, title=title)) for title, frame in sections]
 
     def write(file: IO[bytes]) -> None:
         for place, (title, frame) in enumerate(shown):
@@ -94,12 +94,14 @@ def _checked_form(asked: TableAsked) -> FormName:
     return form_of(asked)
 
 
-def _limited(frame: pl.DataFrame, asked: TableAsked, form: FormName, console: Console) -> pl.DataFrame:
+def _limited(
+    frame: pl.DataFrame, asked: TableAsked, form: FormName, console: Console, *, title: str = ""
+) -> pl.DataFrame:
     """The rows to show; says when some are not."""
     limit = SHOWN_TO_PEOPLE if asked.limit is None and form in {"table", "md"} else asked.limit
     shown = frame.head(min(limit, len(frame))) if limit else frame
     if len(shown) < len(frame):
-        console.say(f"{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
+        console.say(f"{title}{': ' * bool(title)}{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
     return shown
 
 
