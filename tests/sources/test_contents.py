@@ -111,8 +111,11 @@ def test_the_request_alone_is_in_a_rollout_too() -> None:
     assert content_of_request({"reward": 1}) == content_of_request({})
 
 
+REQUESTS: list[Any] = [1, None, "a", [], {}]
+
+
 def test_a_request_that_is_no_object() -> None:
-    assert len({of_row({"responses_create_params": request}) for request in (1, None, "a", [], {})}) == 5
+    assert len({of_row({"responses_create_params": request}) for request in REQUESTS}) == 5
 
 
 def place(line: bytes, *, offset: int = 0, task: int = 0, rollout: int = 0) -> Place:
