@@ -27,6 +27,8 @@ COMMANDS = {
     "export": "export",
     "stats": "stats",
     "compare": "compare",
+    "topup": "topup",
+    "suspects": "suspects",
     "env start": "env_start",
     "eval profile": "profile",
 }
