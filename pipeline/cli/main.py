@@ -19,7 +19,9 @@ from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
-COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export")} | {"eval profile": "profile"}
+COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export", "select")} | {
+    "eval profile": "profile"
+}
 """What is typed → the module, and the function in it."""
 GROUPS = {"eval": "The same commands under the names of gym eval."}
 HIDDEN = frozenset({"eval"})

@@ -1,0 +1,103 @@
+"""What a row asks, in the parts that no option of a run changes, and what options of a run have put into it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from pipeline import names
+from pipeline.sources import rows
+from pipeline.sources.contents import content_of_row
+from pipeline.sources.fields import plain
+
+PROMPT = "input"
+TOOLS = "tools"
+SEED = "seed"
+SKILLS = "skills_ref"
+METADATA, EXTRA_BODY = "metadata", "extra_body"
+NOT_OVERRIDES = frozenset((PROMPT, TOOLS, METADATA, SEED))
+
+
+class Asking(NamedTuple):
+    """What a row asks.
+
+    Attributes:
+        fields: A digest of its own fields.
+        prompt: A digest of the prompt and the tools; None without a prompt, which a run then makes by a template.
+    """
+
+    fields: str
+    prompt: str | None
+
+    def fits(self, planned: Asking) -> bool:
+        """Whether a run may have planned a row by this one: all is the same but what options of a run change."""
+        return self.fields == planned.fields and self.prompt in {planned.prompt, None}
+
+
+def asking_of(row: Any, *, fields: bool = True) -> Asking:
+    """What a row asks; `responses_create_params` beside prompt and tools are options that a run may override.
+
+    Args:
+        row: A parsed object.
+        fields: Whether its own fields count; a rollout has others than the row it comes from.
+
+    Raises:
+        RecursionError: The row is nested too deep.
+    """
+    content = plain(row)
+    params = content.get(names.PARAMS)
+    asked = {key: params[key] for key in (PROMPT, TOOLS) if params.get(key)} if type(params) is dict else {}
+    own = {key: value for key, value in content.items() if key != names.PARAMS} if fields else {}
+    return Asking(content_of_row(own), content_of_row({names.PARAMS: asked}) if PROMPT in asked else None)
+
+
+class RunLevel:
+    """What options of a run may have put into the rows it planned, counted row by row.
+
+    Attributes:
+        rows: How many rows were looked at.
+        seeds: How many of them pin a seed.
+        skills: How many of them have a `skills_ref`.
+        nulls: How many NaN and Infinity became null in them.
+        alike: How many of them have the text of another one.
+    """
+
+    def __init__(self) -> None:
+        self.rows = self.seeds = self.skills = self.nulls = self.alike = 0
+        self._texts: set[int] = set()
+        self._same: dict[str, tuple[str, int]] = {}
+
+    def add(self, row: Any, text: bytes) -> None:
+        """Looks at a row and its text."""
+        self.rows += 1
+        digest = hash(text)
+        self.alike += digest in self._texts
+        self._texts.add(digest)
+        self.skills += SKILLS in row
+        params = plain(rows.last(row, names.PARAMS))
+        if type(params) is not dict:
+            return
+        self.seeds += _pins_seed(params)
+        for key, value in params.items():
+            if key in NOT_OVERRIDES or type(value) in rows.OBJECTS or type(value) in rows.LISTS:
+                continue
+            shown = json.dumps(value, ensure_ascii=False)
+            known, times = self._same.get(key, (shown, 0))
+            self._same[key] = (known, times + 1 if known == shown else 0)
+
+    def overrides(self) -> dict[str, str]:
+        """The request's parameters that are the same in every row, as JSON: these may be overrides of the run."""
+        return {key: value for key, (value, times) in self._same.items() if times == self.rows}
+
+
+def _pins_seed(params: dict[str, Any]) -> bool:
+    """Whether a seed stands in the request, or in the JSON text `metadata.extra_body`, where NeMo Gym puts it."""
+    if params.get(SEED) is not None:
+        return True
+    metadata = params.get(METADATA)
+    text = metadata.get(EXTRA_BODY) if type(metadata) is dict else None
+    try:
+        body = json.loads(text) if type(text) is str else text
+    except ValueError:
+        return False
+    return type(body) is dict and body.get(SEED) is not None
