@@ -13,11 +13,11 @@ STAGE = "_stage"
 def staged(tasks: pl.DataFrame, stages: int, *, seed: int, domain: str | None = None) -> pl.DataFrame:
     """The tasks with the stage that each belongs to; every task is in exactly one.
 
-    In each domain, the range of pass rates is cut into as many equal parts as there are stages. A stage draws without
-    replacement among the tasks that are left, with the weight exp(-((p - m) / w)^2 / 2) for a pass rate p, where m is
-    the middle of its part, the easiest first, and w the width of a part; the last one takes the rest. Drawing is by
-    the largest log weight + Gumbel noise (Efraimidis, Spirakis 2006; Kool, van Hoof, Welling 2019). Stages have the
-    same number of tasks; what remains goes to the first ones, one each.
+    In each domain, the range of pass rates is cut into as many equal parts as there are stages. The weight of a task
+    with pass rate p in a stage is exp(-((p - m) / w)^2 / 2), where m is the middle of the stage's part, the easiest
+    first, and w the width of a part. A task draws its stage with the chance weight / sum of its weights, as long as
+    there is room; stages have the same number of tasks, and what remains goes to the first ones, one each. Drawing is
+    by the largest log chance + Gumbel noise over all tasks and stages that have room (Maddison, Tarlow, Minka 2014).
 
     Args:
         tasks: Rows with `_ng_task_index`, `_agent` and `pass_rate`.
@@ -35,14 +35,14 @@ def staged(tasks: pl.DataFrame, stages: int, *, seed: int, domain: str | None = 
     return pl.concat([blank, *found]).sort("_row").drop("_row")
 
 
-def stage_weights(tasks: pl.DataFrame, stages: int, stage: int) -> pl.Series:
-    """The logarithm of each task's weight in a stage (Float64), whose numbers begin with 0; 0.0 where all are alike."""
+def log_weights(tasks: pl.DataFrame, stages: int) -> list[pl.Series]:
+    """The logarithm of each task's weight in each stage (Float64); 0.0 where all pass rates are alike."""
     rate = tasks["pass_rate"]
     low, high = (float(end) for end in tasks.select(low=rate.min(), high=rate.max()).row(0))
     width = (high - low) / stages
     if width == 0:
-        return pl.Series([0.0] * len(tasks), dtype=pl.Float64)
-    return -(((rate - (high - width * (stage + 0.5))) / width) ** 2) / 2
+        return [pl.Series([0.0] * len(tasks), dtype=pl.Float64)] * stages
+    return [-(((rate - (high - width * (stage + 0.5))) / width) ** 2) / 2 for stage in range(stages)]
 
 
 def summary(tasks: pl.DataFrame, domain: str | None = None) -> pl.DataFrame:
@@ -61,15 +61,17 @@ def summary(tasks: pl.DataFrame, domain: str | None = None) -> pl.DataFrame:
 
 def _staged(tasks: pl.DataFrame, stages: int, *, seed: int) -> pl.DataFrame:
     """The tasks of one domain with their stages."""
+    import numpy as np
+
+    logs = np.column_stack([weights.to_numpy() for weights in log_weights(tasks, stages)])
+    noise = [-(-lots(tasks, seed=seed, purpose=f"stage {stage}").log()).log() for stage in range(stages)]
+    keys = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True) + np.column_stack([one.to_numpy() for one in noise])
+    order = np.argsort(-keys, axis=None, kind="stable")
     each, more = divmod(len(tasks), stages)
-    weights = [stage_weights(tasks, stages, stage) for stage in range(stages)]
-    left, found = tasks.with_columns(pl.Series(f"weight {n}", weight) for n, weight in enumerate(weights)), []
-    for stage in range(stages):
-        noise = -(-lots(left, seed=seed, purpose=f"stage {stage}").log()).log()
-        rank = (left[f"weight {stage}"] + noise).rank("ordinal", descending=True)
-        is_drawn = rank <= each + (stage < more)
-        found.append(
-            left.filter(is_drawn).select(*map(column, tasks.columns), pl.lit(stage + 1, pl.Int64).alias(STAGE))
-        )
-        left = left.filter(~is_drawn)
-    return pl.concat(found)
+    room = [each + (stage < more) for stage in range(stages)]
+    found = [0] * len(tasks)
+    for row, stage in zip(*(places.tolist() for places in np.divmod(order, stages)), strict=True):
+        if not found[row] and room[stage]:
+            found[row] = stage + 1
+            room[stage] -= 1
+    return tasks.with_columns(pl.Series(STAGE, found, dtype=pl.Int64))

@@ -22,9 +22,10 @@ from pipeline.cli.rules import rule_of
 from pipeline.cli.selecting import selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
-from pipeline.groups import TOKENS
+from pipeline.groups import GROUP, TOKENS
 from pipeline.output.datasets import fields_of, manifest_path
 from pipeline.output.files import check_folder
+from pipeline.profile.tasks import SAMPLE_PLACE
 from pipeline.report.selection import misfiled_text, selection_text
 from pipeline.sources.files import open_source
 
@@ -126,9 +127,9 @@ def _pool(run: Run, selection: Selection) -> pl.DataFrame:
         raise UsageError(f"--verdict {selection.verdict!r}: no rollout has it", hint=there)
     if selection.where is None:
         return pool
-    rows = pool.with_row_index("_row")
-    true = selected(rows, selection.where, table="tasks")["_row"]
-    return rows.with_columns(pl.col("_row").is_in(true.implode()).alias(WHERE)).drop("_row")
+    about = pool.drop(SAMPLE_PLACE)
+    true = selected(about, selection.where, table="tasks").select(GROUP).with_columns(pl.lit(value=True).alias(WHERE))
+    return pool.join(true, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _need_field(run: Run, pool: pl.DataFrame, field: str) -> None:
@@ -176,7 +177,7 @@ def _tell(found: Selected, selection: Selection, console: Console) -> None:
     for value, missing in found.short.items():
         console.warn(f"{selection.shared} {value}: {missing:,} tasks too few for its share")
     for field in selection.fields:
-        of_field = found.bands.filter(field=field, value=None)["candidates"].sum()
+        of_field = found.bands.filter(pl.col("field") == field, pl.col("value").is_null())["candidates"].sum()
         if of_field:
             ends = "are a domain of their own" if field == selection.domain else "are left out"
             console.warn(f"{of_field:,} tasks have no {field}: they {ends}")
