@@ -19,7 +19,7 @@ from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
-COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export", "select")} | {
+COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export", "stats", "select")} | {
     "eval profile": "profile"
 }
 """What is typed → the module, and the function in it."""
