@@ -18,6 +18,7 @@ INSTANCE_CONFIG = "instance_config"
 REWARD = "reward"
 ROLLOUT_ID = "rollout_id"
 FAILURE_CLASS = "_ng_failure_class"
+FAILURE_TERMINAL = "_ng_failure_terminal"
 
 INTERNAL = "_"
 PLACE = ("_source", "_line", "_offset", "_length")
@@ -52,6 +53,8 @@ DATA_SUFFIXES = (".jsonl.gz", ".jsonl.zst", ".jsonl", ".json", ".parquet")
 ROLLOUT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 INPUTS = "_materialized_inputs"
 FAILURES = "_failures"
+REDONE = "_redone"
+"""Rollouts that were set aside because their keys are collected again."""
 TASKS_FILE = "_reward_profiling.jsonl"
 AGENTS_FILE = "_agent_metrics.json"
 REPEATS_FILE = "_repeat_level_metrics.json"
@@ -59,6 +62,7 @@ VERDICTS = "rollout_verdicts"
 BESIDE_A_RUN = (
     INPUTS,
     FAILURES,
+    REDONE,
     "_reward_profiling",
     "_agent_metrics",
     "_repeat_level_metrics",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
 from pipeline.analysis import sampling
 from pipeline.analysis.bands import Span, in_band, misfiled
@@ -18,6 +18,8 @@ from pipeline.profile.expressions import column
 
 WHERE = "_where"
 LEAST_STAGES = 2
+AsText = Annotated[Span, PlainSerializer(str)]
+"""A range that is told as a user writes it, for JSON has no infinity."""
 
 
 class Selection(BaseModel):
@@ -45,11 +47,11 @@ class Selection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rule: PassRule = PassRule()
-    pass_rate: Span | None = None
+    pass_rate: AsText | None = None
     confidence: float | None = Field(default=None, gt=0, lt=1)
     tolerance: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     keep_no_signal: bool = False
-    metrics: tuple[tuple[str, Span], ...] = ()
+    metrics: tuple[tuple[str, AsText], ...] = ()
     verdict: str | None = None
     pairs: bool = False
     where: str | None = None

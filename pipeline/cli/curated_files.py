@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -68,13 +68,14 @@ class Training(NamedTuple):
     model: str | None
 
 
-def write(training: Training, told: dict[str, Any], console: Console) -> list[Wrote]:
+def write(training: Training, told: dict[str, Any], console: Console, *, kept: Sequence[Path] = ()) -> list[Wrote]:
     """Writes the sets and the manifest, and warns of what their lines hold.
 
     Args:
         training: What is written.
         told: What the manifest says of the choice.
         console: Where to warn.
+        kept: Other files that may not be replaced.
 
     Raises:
         RollprofError: A source or the dataset is another, or a file cannot be written.
@@ -82,7 +83,7 @@ def write(training: Training, told: dict[str, Any], console: Console) -> list[Wr
     run, dataset, output = training.run, training.dataset, training.output
     sets = _sets(training.found, training.selection, output)
     for path in (*(one.path for one in sets), manifest_path(output)):
-        check_kept(path, run.files, [] if dataset is None else [dataset.path])
+        check_kept(path, run.files, [*kept, *([] if dataset is None else [dataset.path])])
     level = RunLevel()
     every = pl.concat([one.tasks for one in sets], how="diagonal")
     lines = _lines(training, every.unique(GROUP, keep="first").sort(GROUP), level)

@@ -18,7 +18,7 @@ from pipeline.analysis.selection import WHERE, Selected, Selection, select
 from pipeline.analysis.stages import summary
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
 from pipeline.cli.opening import opened
-from pipeline.cli.rules import rule_of
+from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.selecting import selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
@@ -30,9 +30,8 @@ from pipeline.report.selection import misfiled_text, selection_text
 from pipeline.sources.files import open_source
 
 if TYPE_CHECKING:
-    from pipeline.cli.asked import RunAsked
+    from pipeline.cli.asked import RuleAsked, RunAsked
     from pipeline.cli.console import Console
-    from pipeline.cli.rules import RuleAsked
     from pipeline.run import Run
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -49,9 +48,7 @@ class Wanted(NamedTuple):
     dry_run: bool
 
 
-def selection_of(
-    rule: RuleAsked, *, pass_rate: str | None, tokens: str | None, metric: Sequence[str], **others: Any
-) -> Selection:
+def selection_of(*, pass_rate: str | None, tokens: str | None, metric: Sequence[str], **others: Any) -> Selection:
     """What was asked as one model.
 
     Raises:
@@ -65,15 +62,22 @@ def selection_of(
         metrics.append((name, span_of(span, option=f"--metric {name}")))
     rate = None if pass_rate is None else span_of(pass_rate, option="--pass-rate")
     try:
-        return Selection(rule=rule_of(rule), pass_rate=rate, metrics=tuple(metrics), **others)
+        return Selection(pass_rate=rate, metrics=tuple(metrics), **others)
     except ValidationError as error:
         first = error.errors()[0]
         option = f"--{str(first['loc'][0]).replace('_', '-')}"
         raise UsageError(f"{option}: {first['msg']}", hint="See rollprof select --help.") from error
 
 
-def curate(selection: Selection, wanted: Wanted, asked: RunAsked, console: Console) -> None:
+def curate(selection: Selection, wanted: Wanted, asked: RunAsked, rule: RuleAsked, console: Console) -> None:
     """Chooses tasks of a run, writes them, and says what was left out.
+
+    Args:
+        selection: What is chosen; its rule is that of `rule`.
+        wanted: Where it goes.
+        asked: Which run, and how it is read.
+        rule: When a rollout passes.
+        console: Where to say what was left out.
 
     Raises:
         RollprofError: The options do not fit together, the run or the dataset cannot be read or is another, or a file
@@ -83,15 +87,22 @@ def curate(selection: Selection, wanted: Wanted, asked: RunAsked, console: Conso
     dataset = None if wanted.dataset is None else open_source(wanted.dataset)
     needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if wanted.write_back and not wanted.model else [])]
     run = opened(asked, console, needed=needed)
-    pool = _pool(run, selection)
-    found = select(pool, selection)
+    passing, rules = rule_of_run(run, rule, console)
+    selection = selection.model_copy(update={"rule": passing})
+    found = select(_pool(run, selection), selection)
     _tell(found, selection, console)
-    told = _told(found, selection, console)
+    stages = None
+    if selection.stages is not None:
+        stages = summary(found.chosen, None if selection.domain is None else field_column(selection.domain))
+    told = _told(found, stages)
+    tables = selection_text(found.steps, found.bands, stages)
     if wanted.dry_run or wanted.output is None:
+        console.result(tables)
         console.object({**told, "outputs": []})
         return
     training = Training(run, selection, found, wanted.output, dataset, wanted.write_back, wanted.model)
-    wrote = write(training, told, console)
+    wrote = write(training, told, console, kept=rules)
+    console.result(tables)
     what = "pair" if selection.pairs else "line"
     for one in wrote:
         console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {names.shown(one.path)}")
@@ -153,12 +164,8 @@ def _need_values(pool: pl.DataFrame, field: str, shares: Iterable[str]) -> None:
             raise UsageError(f"--ratio: no task has {field} {value!r}", hint=f"There are {listed}.")
 
 
-def _told(found: Selected, selection: Selection, console: Console) -> dict[str, Any]:
-    """Prints the tables of a choice; the same for the manifest and for programs."""
-    stages = None
-    if selection.stages is not None:
-        stages = summary(found.chosen, None if selection.domain is None else field_column(selection.domain))
-    console.result(selection_text(found.steps, found.bands, stages))
+def _told(found: Selected, stages: pl.DataFrame | None) -> dict[str, Any]:
+    """The tables of a choice for the manifest and for programs."""
     return {
         "chosen": len(found.chosen),
         "rules": found.steps.to_dicts(),

@@ -19,9 +19,8 @@ from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
-COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export", "stats", "select")} | {
-    "eval profile": "profile"
-}
+SINGLE = ("profile", "query", "inspect", "show", "export", "stats", "select", "topup", "suspects")
+COMMANDS = {name: name for name in SINGLE} | {"eval profile": "profile"}
 """What is typed → the module, and the function in it."""
 GROUPS = {"eval": "The same commands under the names of gym eval."}
 HIDDEN = frozenset({"eval"})

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.asked import RunAsked
+from pipeline.cli.asked import RuleAsked, RunAsked
 from pipeline.cli.console import Console
-from pipeline.cli.rules import RuleAsked
 from pipeline.cli.spread import spread
 
 
@@ -78,7 +77,6 @@ def select(
     from pipeline.cli.curating import Wanted, curate, selection_of
 
     selection = selection_of(
-        rule,
         pass_rate=pass_rate,
         tokens=tokens,
         metric=metric or (),
@@ -97,4 +95,4 @@ def select(
         pairs=pairs,
     )
     wanted = Wanted(output, dataset, model, write_back=write_back, dry_run=dry_run)
-    curate(selection, wanted, asked, Console(as_json=as_json, quiet=asked.quiet))
+    curate(selection, wanted, asked, rule, Console(as_json=as_json, quiet=asked.quiet))

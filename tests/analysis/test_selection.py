@@ -70,7 +70,8 @@ def test_without_options_only_signal_counts(tmp_path: Path) -> None:
     found = select(pool_of(tmp_path), Selection())
     assert chosen(found) == [1, 2, 3, 6]
     assert found.steps.rows() == [("has a score", 8, 1, 7), ("signal: max - min > 0", 7, 3, 4)]
-    assert found.control is found.misfiled is None
+    assert found.control is None
+    assert found.misfiled is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_rules(options: dict[str, Any], wanted: list[int], tmp_path: Path) -> No
 
 
 def test_confidence(tmp_path: Path) -> None:
-    rewards: dict[int, list[float | None]] = {0: [1, 0, 0, 0], 1: [1] * 16 + [0] * 48, 2: [1] * 30 + [0] * 34}
+    rewards = {0: [1.0, 0, 0, 0], 1: [1.0] * 16 + [0] * 48, 2: [1.0] * 30 + [0] * 34}
     pool = collect(candidates(opened(tmp_path, *rows_of(rewards)), PassRule()))
     naive = Selection(pass_rate=Span(0.15, 0.4))
     assert chosen(select(pool, naive)) == [0, 1]

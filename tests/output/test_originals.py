@@ -28,7 +28,9 @@ def taken(folder: Path, content: bytes, wanted: dict[Key, Asking]) -> list[tuple
     return [(line.keys, line.text) for line in originals(open_source(path), wanted)]
 
 
-A, B, C = (0, "a"), (1, "a"), (2, "a")
+A: Key = (0, "a")
+B: Key = (1, "a")
+C: Key = (2, "a")
 
 
 def test_lines_come_byte_for_byte_in_the_order_of_the_dataset(tmp_path: Path) -> None:
@@ -49,13 +51,13 @@ def test_of_identical_lines_the_first_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_a_line_is_for_all_agents_of_its_task(tmp_path: Path) -> None:
-    wanted = {(0, "a"): asks(text("x")), (0, "b"): asks(text("x"))}
+    wanted: dict[Key, Asking] = {(0, "a"): asks(text("x")), (0, "b"): asks(text("x"))}
     assert taken(tmp_path, text("x"), wanted) == [(((0, "a"), (0, "b")), text("x"))]
 
 
 def test_rows_of_one_task_that_name_their_agents(tmp_path: Path) -> None:
     of_a, of_b = (text("x", _ng_task_index=5, agent_ref={"name": name}) for name in "ab")
-    wanted = {(5, "a"): asks(of_a), (5, "b"): asks(of_b)}
+    wanted: dict[Key, Asking] = {(5, "a"): asks(of_a), (5, "b"): asks(of_b)}
     found = taken(tmp_path, of_b + b"\n" + of_a + b"\n", wanted)
     assert found == [(((5, "b"),), of_b), (((5, "a"),), of_a)]
 
@@ -63,7 +65,7 @@ def test_rows_of_one_task_that_name_their_agents(tmp_path: Path) -> None:
 def test_both_numberings_of_rows_with_and_without_an_index(tmp_path: Path) -> None:
     content = text("own", _ng_task_index=0) + b"\n" + text("other") + b"\n"
     own = {A: asks(text("own"))}
-    assert taken(tmp_path, content, own | {(1, "a"): asks(text("other"))})[1] == (((1, "a"),), text("other"))
+    assert taken(tmp_path, content, own | {B: asks(text("other"))})[1] == ((B,), text("other"))
     # NeMo Gym gives 0 to the second row as well
     assert taken(tmp_path, content, {A: asks(text("other"))}) == [((A,), text("other"))]
 
@@ -79,7 +81,7 @@ def test_both_numberings_of_rows_with_and_without_an_index(tmp_path: Path) -> No
     ids=["turned", "too short", "empty", "edited"],
 )
 def test_another_dataset(content: list[bytes], counts: tuple[int, int], words: str, tmp_path: Path) -> None:
-    wanted = {(task, "a"): asks(text(question)) for task, question in enumerate("xyz")}
+    wanted: dict[Key, Asking] = {(task, "a"): asks(text(question)) for task, question in enumerate("xyz")}
     with pytest.raises(FaultsError) as refused:
         taken(tmp_path, b"\n".join(content), wanted)
     assert refused.value.exit_code == Exit.CONTRACT
