@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.sources import rows
+from pipeline.sources.contents import content_of_row
 from pipeline.sources.profiled_text import with_reward_profile
 from pipeline.sources.rows import BadLineError
 
@@ -62,3 +64,11 @@ def test_the_rest_means_what_it_meant(row: dict[str, Any], profiles: list[Any], 
     assert after.pop("reward_profiles") == [*(profiles if there else before.pop("reward_profiles", [])), ENTRY]
     before.pop("reward_profiles", None)
     assert after == before
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"a": 1.0, "_ng_task_index": 3}', b'{"a":1,"reward_profiles":[{"model_hf_path":"x"}]}']
+)
+def test_the_row_is_still_known_by_its_content(line: bytes) -> None:
+    found = [content_of_row(rows.parse(memoryview(text))) for text in (line, with_reward_profile(line, ENTRY))]
+    assert found[0] == found[1]
