@@ -15,6 +15,7 @@ TOOLS = "tools"
 SEED = "seed"
 SKILLS = "skills_ref"
 METADATA, EXTRA_BODY = "metadata", "extra_body"
+SINGLE = frozenset((str, int, float, bool, type(None)))
 NOT_OVERRIDES = frozenset((PROMPT, TOOLS, METADATA, SEED))
 
 
@@ -64,8 +65,10 @@ class RunLevel:
 
     def __init__(self) -> None:
         self.rows = self.seeds = self.skills = self.nulls = self.alike = 0
+        self._params, self._skills = rows.Last(names.PARAMS), rows.Last(SKILLS)
+        self._metadata, self._seed = rows.Last(METADATA), rows.Last(SEED)
         self._texts: set[int] = set()
-        self._same: dict[str, tuple[str, int]] = {}
+        self._same: dict[str, tuple[Any, int]] = {}
 
     def add(self, row: Any, text: bytes) -> None:
         """Looks at a row and its text."""
@@ -73,31 +76,30 @@ class RunLevel:
         digest = hash(text)
         self.alike += digest in self._texts
         self._texts.add(digest)
-        self.skills += SKILLS in row
-        params = plain(rows.last(row, names.PARAMS))
-        if type(params) is not dict:
+        self.skills += self._skills(row) is not None
+        params = self._params(row)
+        if type(params) not in rows.OBJECTS:
             return
-        self.seeds += _pins_seed(params)
-        for key, value in params.items():
-            if key in NOT_OVERRIDES or type(value) in rows.OBJECTS or type(value) in rows.LISTS:
+        self.seeds += self._seed(params) is not None or _has_seed(self._metadata(params))
+        for key, value in zip(params, params.values(), strict=True):
+            if key in NOT_OVERRIDES or type(value) not in SINGLE:
                 continue
-            shown = json.dumps(value, ensure_ascii=False)
-            known, times = self._same.get(key, (shown, 0))
-            self._same[key] = (known, times + 1 if known == shown else 0)
+            known, times = self._same.get(key, (value, 0))
+            self._same[key] = (known, times + (type(value) is type(known) and value == known))
 
     def overrides(self) -> dict[str, str]:
         """The request's parameters that are the same in every row, as JSON: these may be overrides of the run."""
-        return {key: value for key, (value, times) in self._same.items() if times == self.rows}
+        same = {key: value for key, (value, times) in self._same.items() if times == self.rows}
+        return {key: json.dumps(value, ensure_ascii=False) for key, value in same.items()}
 
 
-def _pins_seed(params: dict[str, Any]) -> bool:
-    """Whether a seed stands in the request, or in the JSON text `metadata.extra_body`, where NeMo Gym puts it."""
-    if params.get(SEED) is not None:
-        return True
-    metadata = params.get(METADATA)
-    text = metadata.get(EXTRA_BODY) if type(metadata) is dict else None
+def _has_seed(metadata: Any) -> bool:
+    """Whether a seed stands in the JSON text `extra_body` of a request's metadata, where NeMo Gym puts it."""
+    text = rows.last(metadata, EXTRA_BODY) if type(metadata) in rows.OBJECTS else None
+    if type(text) is not str:
+        return False
     try:
-        body = json.loads(text) if type(text) is str else text
+        body = json.loads(text)
     except ValueError:
         return False
     return type(body) is dict and body.get(SEED) is not None
