@@ -15,9 +15,10 @@ def staged(tasks: pl.DataFrame, stages: int, *, seed: int, domain: str | None = 
 
     In each domain, the range of pass rates is cut into as many equal parts as there are stages. The weight of a task
     with pass rate p in a stage is exp(-((p - m) / w)^2 / 2), where m is the middle of the stage's part, the easiest
-    first, and w the width of a part. A task draws its stage with the chance weight / sum of its weights, as long as
-    there is room; stages have the same number of tasks, and what remains goes to the first ones, one each. Drawing is
-    by the largest log chance + Gumbel noise over all tasks and stages that have room (Maddison, Tarlow, Minka 2014).
+    first, and w half the width of a part. A task draws its stage with the chance weight / sum of its weights, as
+    long as there is room; stages have the same number of tasks, and what remains goes to the first ones, one each.
+    Drawing is by the largest log chance + Gumbel noise over all tasks and stages that have room (C. J. Maddison,
+    D. Tarlow and T. Minka, A* Sampling, 2014, section 2).
 
     Args:
         tasks: Rows with `_ng_task_index`, `_agent` and `pass_rate`.
@@ -42,7 +43,7 @@ def log_weights(tasks: pl.DataFrame, stages: int) -> list[pl.Series]:
     width = (high - low) / stages
     if width == 0:
         return [pl.Series([0.0] * len(tasks), dtype=pl.Float64)] * stages
-    return [-(((rate - (high - width * (stage + 0.5))) / width) ** 2) / 2 for stage in range(stages)]
+    return [-(((rate - (high - width * (stage + 0.5))) / (width / 2)) ** 2) / 2 for stage in range(stages)]
 
 
 def summary(tasks: pl.DataFrame, domain: str | None = None) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from pipeline.analysis.bands import span_of
 from pipeline.analysis.candidates import VERDICT, candidates, field_column, fields_wanted
 from pipeline.analysis.selection import WHERE, Selected, Selection, select
 from pipeline.analysis.stages import summary
+from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
@@ -97,7 +98,8 @@ def curate(selection: Selection, wanted: Wanted, asked: RunAsked, rule: RuleAske
     told = _told(found, stages)
     tables = selection_text(found.steps, found.bands, stages)
     if wanted.dry_run or wanted.output is None:
-        console.result(tables)
+        if not console.as_json:
+            print_bytes(f"{tables}\n".encode())
         console.object({**told, "outputs": []})
         return
     training = Training(run, selection, found, wanted.output, dataset, wanted.write_back, wanted.model)

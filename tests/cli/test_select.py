@@ -145,6 +145,25 @@ def test_pairs_are_whole_rows(tmp_path: Path) -> None:
     assert lines(tmp_path / "pairs.jsonl") == wanted
 
 
+def test_a_task_of_several_agents(tmp_path: Path) -> None:
+    inputs, rollouts = rows_of({0: [1, 0, 1, 0], 1: [0, 0, 1, 1]})
+    for row, rollout in zip(inputs, rollouts, strict=True):
+        row["agent_ref"] = rollout["agent_ref"] = {"name": "ab"[row["_ng_rollout_index"] % 2]}
+    write(tmp_path, inputs, rollouts)
+    dataset = [b'{"responses_create_params": {"input": "question %d"}}' % task for task in range(2)]
+    (tmp_path / "data.jsonl").write_bytes(b"\n".join(dataset))
+    done = select(
+        tmp_path, "-o", "set.jsonl", "--keep-no-signal", "--dataset", "data.jsonl", "--write-back", "--model", "m"
+    )
+    assert done.exit_code == 0, done.stderr
+    # one line a task; its figures are over the rollouts of both agents
+    profiles = [json.loads(line)["reward_profiles"] for line in lines(tmp_path / "set.jsonl")]
+    assert profiles == [[{"model_hf_path": "m", "num_generations": 4, "pass_rate": 0.5}]] * 2
+    assert select(tmp_path, "-o", "both.jsonl").exit_code == 0
+    agents = [json.loads(line)["agent_ref"]["name"] for line in lines(tmp_path / "both.jsonl")]
+    assert agents == ["a", "b"]  # of task 1; those of task 0 always do the same
+
+
 def test_parquet(tmp_path: Path) -> None:
     write_texts(tmp_path)
     done = select(tmp_path, "-o", "set.parquet", "--control", "--balance", "domain")
