@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.sampling import drawn, equal_shares, lots, quotas, ratio_of, shared_out
@@ -37,6 +37,7 @@ def test_lots_are_even() -> None:
     assert mean == pytest.approx(0.5, abs=4 * (1 / 12 / 4000) ** 0.5)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 50), st.integers(0, 2**63))
 def test_a_draw_has_the_size_keeps_the_order_and_is_part_of_a_larger_one(there: int, number: int, seed: int) -> None:
     some = tasks("a" * there)
@@ -63,6 +64,7 @@ def test_without_a_size_the_scarcest_value_decides() -> None:
     assert quotas({}, {}, size=None) == {}
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(1, 9), st.integers(0, 30)), min_size=1),
     st.one_of(st.none(), st.integers(1, 60)),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.stages import log_weights, staged, summary
@@ -37,6 +37,7 @@ def test_rates_that_are_all_alike_weigh_the_same() -> None:
     assert [one.to_list() for one in log_weights(tasks([0.5, 0.5]), 2)] == [[0.0, 0.0]] * 2
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 8), st.sampled_from(["x", "y", None])), max_size=40),
     st.integers(2, 5),

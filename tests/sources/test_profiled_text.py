@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.sources import rows
@@ -57,6 +57,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.lists(JSON, max_size=3), st.booleans())
 def test_the_rest_means_what_it_meant(row: dict[str, Any], profiles: list[Any], there: bool) -> None:
     before = row | ({"reward_profiles": profiles} if there else {})
