@@ -19,20 +19,11 @@ from pipeline.cli.opening import check_kept
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import GROUP
-from pipeline.output.datasets import (
-    TaskSet,
-    Wrote,
-    asked_by,
-    has_fields,
-    manifest_path,
-    pair_lines,
-    profiled,
-    samples,
-    write_sets,
-)
+from pipeline.output.datasets import TaskSet, Wrote, manifest_path, write_sets
 from pipeline.output.export import sha256_of
 from pipeline.output.files import make_folder
 from pipeline.output.originals import Line, originals
+from pipeline.output.task_lines import asked_by, has_fields, pair_lines, profiled, samples
 from pipeline.report.selection import run_level_notes
 from pipeline.sources.asking import RunLevel
 from pipeline.sources.files import Source

@@ -24,8 +24,9 @@ from pipeline.cli.selecting import selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import GROUP, TOKENS
-from pipeline.output.datasets import fields_of, manifest_path
+from pipeline.output.datasets import manifest_path
 from pipeline.output.files import check_folder
+from pipeline.output.task_lines import fields_of
 from pipeline.profile.tasks import SAMPLE_PLACE
 from pipeline.report.selection import misfiled_text, selection_text
 from pipeline.sources.files import open_source
