@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from demo_tasks import demo_tasks
 from invented_rollouts import Key, dumps, in_finishing_order, inputs_row, rollout, rollout_identity
 from invented_tasks import Draws, Problem, Row, draw_problems
 
@@ -209,6 +210,7 @@ SAMPLES: dict[str, Callable[[Draws], Files]] = {
     "partial": partial,
     "sharded": sharded,
     "nasty": nasty,
+    "demo": demo_tasks,
 }
 
 

@@ -20,9 +20,12 @@ from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
 SINGLE = ("profile", "query", "inspect", "show", "export", "stats", "select", "topup", "suspects")
-COMMANDS = {name: name for name in SINGLE} | {"eval profile": "profile"}
+COMMANDS = {name: name for name in SINGLE} | {
+    "eval profile": "profile",
+    "env start": "env_start",
+}
 """What is typed → the module, and the function in it."""
-GROUPS = {"eval": "The same commands under the names of gym eval."}
+GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Environments that answer rollouts."}
 HIDDEN = frozenset({"eval"})
 UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from math import isinf, isnan
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ README = " ".join((SAMPLES / "README.md").read_text(encoding="utf-8").split())
 FILES = [
     "complete/rollouts.jsonl",
     "complete/rollouts_materialized_inputs.jsonl",
+    "demo/arithmetic.jsonl",
     "nasty/rollouts.jsonl",
     "nasty/rollouts_materialized_inputs.jsonl",
     "partial/rollouts.jsonl",
@@ -226,6 +228,38 @@ class TestSharded:
         header = (SAMPLES / "sharded/shard2.jsonl.gz").read_bytes()[:GZIP_HEADER_BYTES]
         assert header[:2] == b"\x1f\x8b"
         assert header[4:8] == bytes(4)
+
+
+class TestDemo:
+    rows = rows_of("demo/arithmetic.jsonl")
+
+    def test_two_agents_with_their_own_tasks(self) -> None:
+        tasks = Counter(row["agent_ref"]["name"] for row in self.rows)
+        assert f"{tasks['math_agent']} word problems for `math_agent`" in README
+        assert f"{tasks['choice_agent']} questions of multiple choice for `choice_agent`" in README
+
+    def test_no_task_is_there_twice(self) -> None:
+        assert len({row["uuid"] for row in self.rows}) == len(self.rows)
+        assert len({json.dumps(row["responses_create_params"]) for row in self.rows}) == len(self.rows)
+
+    def test_difficulties_and_domains_vary(self) -> None:
+        assert set(Counter(row["difficulty"] for row in self.rows)) == {"easy", "medium", "hard"}
+        assert len({row["domain"] for row in self.rows}) > 5
+
+    def test_options_hold_the_one_right_answer(self) -> None:
+        for row in self.rows:
+            if "options" in row:
+                letters = [letter for option in row["options"] for letter in option]
+                texts = [text for option in row["options"] for text in option.values()]
+                assert letters == list("ABCD")
+                assert len(set(texts)) == 4
+                assert row["expected_answer"] in letters
+
+    def test_largest_fractions_are_the_largest(self) -> None:
+        for row in self.rows:
+            if row["domain"] == "fractions":
+                options = {letter: Fraction(text) for option in row["options"] for letter, text in option.items()}
+                assert max(options, key=options.__getitem__) == row["expected_answer"]
 
 
 def own_total(row: Row) -> bool:

@@ -1,0 +1,1 @@
+"""Environments: what is a right answer to a row."""

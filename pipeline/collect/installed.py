@@ -1,0 +1,24 @@
+"""Whether the packages of the extra `collect` are there."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from pipeline.errors import SourceError
+
+PACKAGES = {"aiohttp": "aiohttp", "fastapi": "FastAPI", "uvicorn": "uvicorn", "yaml": "PyYAML"}
+"""What is imported → what it is called."""
+
+
+def need_extra(command: str) -> None:
+    """Makes sure that a command has what it needs.
+
+    Raises:
+        SourceError: A package is missing.
+    """
+    missing = [name for module, name in PACKAGES.items() if find_spec(module) is None]
+    if missing:
+        raise SourceError(
+            f"{command} needs {', '.join(missing)}, not installed here",
+            hint="Install the extra, from the repository's root: python -m pip install '.[collect]'",
+        )

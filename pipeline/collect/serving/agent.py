@@ -1,0 +1,139 @@
+"""An agent: a materialized row → the model's response → the environment's verdict → the row's result."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline import names
+from pipeline.collect.environments.base import Answers, Environment, Row, RowError
+from pipeline.collect.serving.faults import RolloutFaultError, bad_request, verifier_failed
+from pipeline.collect.serving.model import Model, Question, response_of, shortened
+
+UNMASKED = {names.MASK: False, "failure_kind": None, "failure_reason": None}
+"""What NeMo Gym's servers say of every rollout that counts; an environment may say otherwise."""
+WRONG = ("no idea",)
+
+
+class Agent:
+    """One turn with the model, and a verdict.
+
+    Args:
+        name: Its name in the head's mapping and in `agent_ref`.
+        environment_name: What the environment is called.
+        environment: What judges.
+        model: What is asked.
+    """
+
+    def __init__(self, name: str, environment_name: str, environment: Environment, model: Model) -> None:
+        self.name = name
+        self.environment_name = environment_name
+        self._environment = environment
+        self._model = model
+
+    async def run(self, row: Row) -> bytes:
+        """The row's result as JSON: `responses_create_params`, `response`, `reward` and the verifier's fields.
+
+        Raises:
+            RolloutFaultError: There is none.
+        """
+        params = params_of(row)
+        await self.seed_session(row)
+        question = Question(params, row, await self._answers(row) if self._model.pretends else None)
+        reply = await self._model.reply(question)
+        response = response_of(reply, max_bytes=self._model.max_bytes)
+        return await self.verdict(row, response)
+
+    async def respond(self, params: Row) -> bytes:
+        """The model's response to parameters alone, as JSON.
+
+        Raises:
+            RolloutFaultError: There is none.
+        """
+        reply = await self._model.reply(Question(params, {}))
+        return encoded(response_of(reply, max_bytes=self._model.max_bytes))
+
+    async def seed_session(self, row: Row) -> None:
+        """Tells the environment of a row before the model is asked, if it wants to know.
+
+        Raises:
+            RolloutFaultError: The environment raised.
+        """
+        seed = getattr(self._environment, "seed_session", None)
+        if seed is not None:
+            await _asked(seed, row)
+
+    async def verdict(self, row: Row, response: Row) -> bytes:
+        """The result of a row and a response, as JSON.
+
+        Raises:
+            RolloutFaultError: The environment raised, or gave no verdict.
+        """
+        verdict = await _asked(self._environment.verify, row, response)
+        if not isinstance(verdict, Mapping):
+            raise verifier_failed("NoVerdict", f"{self.environment_name} returned {type(verdict).__name__}, no dict")
+        reward = verdict.get(names.REWARD)
+        if not isinstance(reward, Real) or not isfinite(reward):
+            raise verifier_failed("NoReward", f"{self.environment_name} gave no finite number as reward")
+        judged = {**UNMASKED, **verdict}
+        result = {names.PARAMS: row.get(names.PARAMS), names.RESPONSE: response, names.REWARD: float(reward)}
+        return encoded({**result, **{name: judged[name] for name in judged if name not in result}})
+
+    async def _answers(self, row: Row) -> Answers | None:
+        answers = getattr(self._environment, "answers", None)
+        if answers is not None:
+            given: Answers = await _asked(answers, row)
+            return given
+        expected = row.get("expected_answer")
+        return Answers(str(expected), WRONG) if isinstance(expected, str | int | float) else None
+
+
+def params_of(row: Row) -> Row:
+    """The row's `responses_create_params`.
+
+    Raises:
+        RolloutFaultError: They are not there, or ask nothing.
+    """
+    params = row.get(names.PARAMS)
+    if not isinstance(params, dict) or not isinstance(params.get("input"), str | list):
+        raise bad_request("RowError", f"the row has no {names.PARAMS} with an input")
+    return params
+
+
+def encoded(content: Any) -> bytes:
+    """The JSON of a result.
+
+    Raises:
+        RolloutFaultError: The environment returned what JSON cannot hold.
+    """
+    try:
+        return orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError as error:
+        raise verifier_failed("TypeError", f"the result cannot be written as JSON: {error}") from None
+
+
+async def _asked(method: Any, *given: Row) -> Any:
+    """What a method of the environment returns; what it raises is a fault of this rollout alone."""
+    try:
+        returned = method(*given)
+        return await returned if inspect.isawaitable(returned) else returned
+    except RowError as error:
+        raise bad_request("RowError", str(error)) from None
+    except RolloutFaultError:
+        raise
+    except Exception as error:
+        said = shortened(f"the environment raised {error!r}{_place_of(error)}")
+        raise verifier_failed(type(error).__name__, said) from error
+
+
+def _place_of(error: Exception) -> str:
+    """Where it was raised: the file and the line that whoever writes an environment looks for."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if len(frames) > 1 else ""

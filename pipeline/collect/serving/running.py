@@ -1,0 +1,130 @@
+"""Apps at their ports, until a signal ends them all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pipeline.collect.serving.sockets import BACKLOG
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from uvicorn import Server
+
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+STDIN = 0
+BLOCK_BYTES = 1 << 16
+LOOK_SECONDS = 0.005
+GRACE_SECONDS = 1
+KEEP_ALIVE_SECONDS = 75
+"""Longer than clients keep a connection, so that none is closed while a request is on its way."""
+SILENT = 100
+"""Above every level of logging: what is to be said is said by the command."""
+
+
+async def run_until_signalled(
+    apps: list[FastAPI], held: list[socket.socket], *, ready: Callable[[], None], with_stdin: bool
+) -> int:
+    """Serves each app at its socket; returns the number of the signal that ended it.
+
+    Requests under way get a second to end, and are then cut.
+
+    Args:
+        apps: The apps.
+        held: A socket for each.
+        ready: Called once, when every port answers.
+        with_stdin: Whether to end when standard input does; the number is then 0.
+
+    Raises:
+        UsageError: Standard input is nothing that can be watched.
+    """
+    servers = [_server(app) for app in apps]
+    with _signal() as signalled:
+        if with_stdin:
+            _end_with_stdin(signalled)
+        serving = [asyncio.ensure_future(one.serve([opened])) for one, opened in zip(servers, held, strict=True)]
+        try:
+            while not all(server.started for server in servers):
+                await asyncio.sleep(LOOK_SECONDS)
+                for one in serving:
+                    if one.done():
+                        one.result()
+            ready()
+            return await signalled
+        finally:
+            for server in servers:
+                server.should_exit = True
+            await asyncio.gather(*serving)
+
+
+def _server(app: FastAPI) -> Server:
+    import uvicorn
+
+    class QuietServer(uvicorn.Server):
+        """One that leaves signals to the command."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return QuietServer(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            log_level=SILENT,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            backlog=BACKLOG,
+        )
+    )
+
+
+def _end_with_stdin(signalled: asyncio.Future[int]) -> None:
+    """Ends the servers when whoever holds the other end of standard input is gone, however it went."""
+    loop = asyncio.get_running_loop()
+
+    def look() -> None:
+        if not os.read(STDIN, BLOCK_BYTES):
+            loop.remove_reader(STDIN)
+            if not signalled.done():
+                signalled.set_result(0)
+
+    try:
+        loop.add_reader(STDIN, look)
+    except OSError as error:
+        raise UsageError("--exit-with-stdin needs a pipe or a terminal as standard input") from error
+
+
+@contextmanager
+def _signal() -> Iterator[asyncio.Future[int]]:
+    """The number of the first signal that ends the servers; one that is ignored already stays so."""
+    loop = asyncio.get_running_loop()
+    signalled: asyncio.Future[int] = loop.create_future()
+
+    def end(number: int) -> None:
+        if not signalled.done():
+            signalled.set_result(number)
+
+    before = {}
+    for name in ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and (handler := signal.getsignal(number)) not in {signal.SIG_IGN, None}:
+            before[number] = handler
+            loop.add_signal_handler(number, end, int(number))
+    try:
+        yield signalled
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

@@ -1,0 +1,163 @@
+"""A model behind an OpenAI-compatible Responses endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from pipeline.collect.environments.base import Row
+from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
+from pipeline.collect.serving.model import Question, Reply
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+CONNECT_SECONDS = 10.0
+LONGEST_HEADER = 50
+EXTRA_BODY = "extra_body"
+"""Where rows keep, as JSON text in `metadata`, what the Responses format has no field for, such as a seed."""
+
+
+class Upstream:
+    """Asks the endpoint, over a bounded number of connections.
+
+    Args:
+        name: The model's name there.
+        url: The API's address, with or without `/responses` at its end; an address without a path means `/v1`.
+        key: Sent as a bearer token; it is blotted out of everything that comes back.
+        timeout: Seconds for one answer.
+        max_connections: How many questions may be open at once; others wait, and their time does not run.
+        max_bytes: The longest answer.
+    """
+
+    pretends = False
+
+    def __init__(
+        self, name: str, url: str, *, key: str | None, timeout: float, max_connections: int, max_bytes: int
+    ) -> None:
+        self.name = name
+        self.url = responses_url(url)
+        self.max_bytes = max_bytes
+        self._key = key
+        self._timeout = timeout
+        self._free = asyncio.Semaphore(max_connections)
+        self._session: ClientSession | None = None
+
+    async def reply(self, question: Question) -> Reply:
+        """Posts the question.
+
+        Raises:
+            RolloutFaultError: There is no connection, it broke, or time is up.
+        """
+        from aiohttp import ClientError
+
+        content = orjson.dumps(request_body(question.params, self.name))
+        async with self._free:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    async with self._connected().post(self.url, data=content, allow_redirects=False) as response:
+                        return await self._read(response)
+            except ClientError as error:  # before TimeoutError: a connection that takes too long is both
+                raise self._broken(error) from None
+            except TimeoutError:
+                raise timed_out(self._timeout) from None
+            except OSError as error:
+                raise self._broken(error) from None
+
+    async def close(self) -> None:
+        """Ends every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _connected(self) -> ClientSession:
+        if self._session is None:
+            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+
+            headers = {"Content-Type": "application/json", "Accept": "application/json"}
+            if self._key is not None:
+                headers["Authorization"] = f"Bearer {self._key}"
+            self._session = ClientSession(
+                connector=TCPConnector(limit=0),  # the semaphore counts
+                timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+                cookie_jar=DummyCookieJar(),
+                headers=headers,
+            )
+        return self._session
+
+    async def _read(self, response: ClientResponse) -> Reply:
+        """Reads one byte more than allowed, at most."""
+        pieces, length = [], 0
+        async for piece in response.content.iter_any():
+            pieces.append(piece[: self.max_bytes + 1 - length])
+            length += len(pieces[-1])
+            if length > self.max_bytes:
+                response.close()
+                break
+        body = b"".join(pieces)
+        if self._key is not None and (key := self._key.encode()) in body:
+            body = body.replace(key, b"***")
+        return Reply(response.status, response.content_type, body, _retry_after(response.headers.get("Retry-After")))
+
+    def _broken(self, error: Exception) -> RolloutFaultError:
+        said = str(error) or "the connection broke"
+        words = said.replace(self._key, "***") if self._key else said
+        return unreachable(type(error).__name__, f"no answer from {shown_url(self.url)}: {words}")
+
+
+def _retry_after(told: str | None) -> str | None:
+    """The header, if it is one that can be passed on."""
+    fit = told is not None and len(told) <= LONGEST_HEADER and told.isascii() and told.isprintable()
+    return told if fit else None
+
+
+def responses_url(url: str) -> str:
+    """The address that questions are posted to.
+
+    Raises:
+        UsageError: It is no address, or it holds a password.
+    """
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        known = False
+    if not known:
+        raise UsageError("--model-url is no http address", hint="Write it as https://HOST/v1.")
+    if parts.username or parts.password:
+        raise UsageError("--model-url holds a password", hint="Keep it in a variable: --model-api-key-env VAR.")
+    path = parts.path.rstrip("/") or "/v1"
+    return parts._replace(path=path if path.endswith("/responses") else f"{path}/responses").geturl()
+
+
+def shown_url(url: str) -> str:
+    """An address without what may be secret in it."""
+    return urlsplit(url)._replace(query="", fragment="").geturl()
+
+
+def request_body(params: Row, model: str) -> dict[str, Any]:
+    """What is posted: the row's parameters that say something, for this model, never as a stream.
+
+    What `metadata.extra_body` holds as JSON text goes beside the parameters, as endpoints want a seed.
+    """
+    body = {name: value for name, value in params.items() if value is not None and name != "stream"}
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict) and EXTRA_BODY in metadata:
+        body = {**extra_body(params), **body}
+        rest = {name: value for name, value in metadata.items() if name != EXTRA_BODY}
+        body = {**body, "metadata": rest} if rest else {key: body[key] for key in body if key != "metadata"}
+    return {**body, "model": model}
+
+
+def extra_body(params: Row) -> Row:
+    """The object in `metadata.extra_body`; empty where there is none."""
+    metadata = params.get("metadata")
+    text = metadata.get(EXTRA_BODY) if isinstance(metadata, dict) else None
+    try:
+        found = orjson.loads(text) if isinstance(text, str) else None
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
