@@ -18,7 +18,13 @@ INSTANCE_CONFIG = "instance_config"
 REWARD = "reward"
 ROLLOUT_ID = "rollout_id"
 FAILURE_CLASS = "_ng_failure_class"
+FAILURE_TYPE = "_ng_failure_type"
+FAILURE_MESSAGE = "_ng_failure_message"
+FAILURE_STATUS = "_ng_failure_http_status"
+FAILURE_BODY = "_ng_failure_response_body"
 FAILURE_TERMINAL = "_ng_failure_terminal"
+NO_PERSIST = "_ng_no_persist"
+ATTEMPT = "_ng_attempt_index"
 
 INTERNAL = "_"
 PLACE = ("_source", "_line", "_offset", "_length")

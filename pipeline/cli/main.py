@@ -21,6 +21,8 @@ from pipeline.sources.workers import end_spares
 HELP = {"help_option_names": ["-h", "--help"]}
 SINGLE = ("profile", "query", "inspect", "show", "export", "stats", "select", "topup", "suspects")
 COMMANDS = {name: name for name in SINGLE} | {
+    "collect": "eval_run",
+    "eval run": "eval_run",
     "eval profile": "profile",
     "env start": "env_start",
 }

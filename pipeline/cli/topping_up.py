@@ -12,7 +12,9 @@ from pipeline.analysis.bands import span_of
 from pipeline.analysis.budget import RULE, within_budget
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
+from pipeline.analysis.scoring import PassRule, voting
 from pipeline.analysis.topping_up import given_up, topup_plan
+from pipeline.cli.called import command
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.selecting import selected
@@ -24,7 +26,6 @@ from pipeline.output.rewriting import backup_of
 from pipeline.output.top_up_files import check_top_up, write_top_up
 
 if TYPE_CHECKING:
-    from pipeline.analysis.scoring import PassRule
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
     from pipeline.cli.topup import TopUpAsked
@@ -41,12 +42,14 @@ class TopUp(NamedTuple):
         plan: Every task and agent, as `within_budget` gives it.
         repeats: The repeats to plan, as `new_repeats` gives them.
         redone: The rollouts to set aside, with their places.
+        votes: How many of these have a score that counts.
         lost: How many of these no collection will try again.
     """
 
     plan: pl.DataFrame
     repeats: pl.DataFrame
     redone: pl.DataFrame
+    votes: int
     lost: int
 
 
@@ -63,23 +66,37 @@ def top_up(
     passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)
     done = _planned(run, wanted, target, passing)
-    if done.lost:
-        console.warn(f"{done.lost:,} of the rollouts to redo have failed too often, and are not collected again")
+    _warn(done, run, console)
     if table.output != "-":
-        kept = rules + [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
-        print_table(_shown(done.plan), table, console, run.files, kept)
+        kept = [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
+        print_table(_shown(done.plan), table, console, run.files, rules + kept)
     written = [] if wanted.dry_run else _write(done, pairs)
+    commands = _commands(done, pairs)
     if table.as_json:
         about = {"target": str(target), "rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
-        rows = _shown(done.plan).to_dicts()
-        console.object({**about, "plan": rows, "written": written, "commands": _commands(done, pairs)})
+        rows = _shown(done.plan).head(table.limit or len(done.plan)).to_dicts()
+        console.object({**about, "plan": rows, "written": written, "commands": commands})
         return
     if table.output == "-":
         print_table(_shown(done.plan), table, console)
     told = _told(done, wanted, target, passing)
-    told += [("Written", path) for path in written] + [("Resume", line) for line in _commands(done, pairs)]
+    told += [("Written", path) for path in written] + [("Resume", line) for line in commands]
     tell = console.result if table.output != "-" or form_of(table) in FOR_PEOPLE else console.say
     tell("\n".join(f"{name:<9} {text}" for name, text in _once(told)))
+
+
+def _warn(done: TopUp, run: Run, console: Console) -> None:
+    """Warns of what doing rollouts again may lead to."""
+    if done.votes:
+        console.warn(
+            f"{done.votes:,} of the rollouts to redo are measured and scored; if they were chosen by how they went, "
+            "what is left says too much or too little of the task"
+        )
+    if len(done.redone) and run.files.verdicts:
+        still = run.files.verdicts[0].shown
+        console.warn(f"{still} still judges the rollouts to redo; judge the run again when they are collected")
+    if done.lost:
+        console.warn(f"{done.lost:,} of the rollouts to redo have failed too often, and are not collected again")
 
 
 def _target(wanted: TopUpAsked) -> Target:
@@ -99,9 +116,11 @@ def _planned(run: Run, wanted: TopUpAsked, target: Target, rule: PassRule) -> To
         raise UsageError("no rollout says how many tokens it used", hint=hint)
     chosen = collect(within_budget(plan.lazy(), wanted.budget_tokens))
     redone = collect(run.as_read.select(EXACT).join(keys.lazy(), on=names.KEY, how="semi", maintain_order="left"))
-    over = given_up(run, max_attempts=wanted.max_attempts)
-    lost = len(collect(keys.lazy().join(over, on=names.KEY, how="semi")))
-    return TopUp(chosen, collect(new_repeats(run, chosen.lazy())), redone, lost)
+    votes, lost = (
+        len(collect(keys.lazy().join(among, on=names.KEY, how="semi")))
+        for among in (voting(run, rule), given_up(run, max_attempts=wanted.max_attempts))
+    )
+    return TopUp(chosen, collect(new_repeats(run, chosen.lazy())), redone, votes, lost)
 
 
 def _redo(run: Run, where: str | None) -> pl.DataFrame:
@@ -156,8 +175,8 @@ def _told(done: TopUp, wanted: TopUpAsked, target: Target, rule: PassRule) -> li
         ("To come", f"{sums['pending']:,} planned and unfinished, {sums['redo']:,} of them to redo{cost['pending']}"),
     ]
     if wanted.budget_tokens is not None:
-        left = f"{sums['over_budget']:,} tasks get none ({RULE})"
-        told.append(("Budget", f"{wanted.budget_tokens:,} tokens for all that is to come: {left}"))
+        left = f"{sums['over_budget']:,} that need more get none ({RULE})"
+        told.append(("Budget", f"{wanted.budget_tokens:,} tokens for all that is to come; {left}"))
     if not len(done.repeats) and not len(done.redone):
         told.append(("Written", "nothing, for there is nothing to add"))
     elif wanted.dry_run:
@@ -173,7 +192,7 @@ def _commands(done: TopUp, pairs: Mapping[str, Pair]) -> list[str]:
     """What collects all that is still to come."""
     if not len(done.repeats) and not done.plan["pending"].sum():
         return []
-    return [command for pair in pairs.values() for command in pair.commands()]
+    return [line for pair in pairs.values() for line in pair.commands(rollprof=command())]
 
 
 def _once(told: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -39,16 +39,19 @@ class Pair(NamedTuple):
         """Where rollouts go whose keys are collected again."""
         return names.sibling(names.stem_of(self.path), names.REDONE + PLAIN)
 
-    def commands(self) -> list[str]:
+    def commands(self, *, rollprof: str = "rollprof") -> list[str]:
         """What collects the planned rollouts that are not finished: NeMo Gym's command, and ours.
 
         NeMo Gym wants `--input` even where it does not read it; the inputs themselves are what it would read if the
         rollouts file were gone.
+
+        Args:
+            rollprof: How the user calls our command.
         """
         inputs, rollouts = map(_quoted, (self.inputs.path, self.path))
         return [
             f"gym eval run --no-serve --resume --input {inputs} --output {rollouts}",
-            f"rollprof eval run --no-serve --resume --output {rollouts}",
+            f"{shlex.quote(rollprof)} eval run --no-serve --resume --output {rollouts}",
         ]
 
 
@@ -80,7 +83,9 @@ def locked(pairs: Iterable[Pair]) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         for pair in pairs:
-            file = stack.enter_context(pair.rollouts.path.open("rb"))
+            path = pair.rollouts.path
+            mode = "r+b" if os.access(path, os.W_OK) else "rb"  # some network disks lock only what may be written
+            file = stack.enter_context(path.open(mode))
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -64,6 +64,7 @@ def append_lines(source: Source, lines: Iterable[bytes]) -> None:
         new.writelines(line + b"\n" for line in lines)
         _keep_mode(old, backup, new)
         _check_unchanged(source)
+    _sync(source.path)
 
 
 def set_aside(source: Source, places: Sequence[Place], side: Path) -> None:
@@ -82,12 +83,12 @@ def set_aside(source: Source, places: Sequence[Place], side: Path) -> None:
     """
     with _opened(source) as old:
         _add_to_side(source, places, side, old)
-        _sync(side.parent)
+        _sync(side)
         with whole_files(source.path) as (new,):
             new.writelines(_without(old, places, source.size))
             _keep_mode(old, new)
             _check_unchanged(source)
-        _sync(source.path.parent)
+        _sync(source.path)
 
 
 def _add_to_side(source: Source, places: Sequence[Place], side: Path, old: IO[bytes]) -> None:
@@ -164,10 +165,10 @@ def _keep_mode(old: IO[bytes], *new: IO[bytes]) -> None:
         os.fchmod(file.fileno(), mode)
 
 
-def _sync(folder: Path) -> None:
-    """Has the names in a folder written to the disk."""
+def _sync(path: Path) -> None:
+    """Has the name of a file written to the disk."""
     with contextlib.suppress(OSError):  # some file systems sync no folders
-        number = os.open(folder, os.O_RDONLY)
+        number = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
             os.fsync(number)
         finally:
