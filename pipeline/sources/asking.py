@@ -9,12 +9,11 @@ from pipeline import names
 from pipeline.sources import rows
 from pipeline.sources.contents import content_of_row
 from pipeline.sources.fields import plain
+from pipeline.sources.repeats import METADATA, SEED, seed_span
 
 PROMPT = "input"
 TOOLS = "tools"
-SEED = "seed"
 SKILLS = "skills_ref"
-METADATA, EXTRA_BODY = "metadata", "extra_body"
 SINGLE = frozenset((str, int, float, bool, type(None)))
 NOT_OVERRIDES = frozenset((PROMPT, TOOLS, METADATA, SEED))
 
@@ -57,7 +56,7 @@ class RunLevel:
 
     Attributes:
         rows: How many rows were looked at.
-        seeds: How many of them pin a seed.
+        seeds: How many of them pin a seed, in the request or in `metadata.extra_body`, where NeMo Gym puts it.
         skills: How many of them have a `skills_ref`.
         nulls: How many NaN and Infinity became null in them.
         alike: How many of them have the text of another one.
@@ -66,7 +65,7 @@ class RunLevel:
     def __init__(self) -> None:
         self.rows = self.seeds = self.skills = self.nulls = self.alike = 0
         self._params, self._skills = rows.Last(names.PARAMS), rows.Last(SKILLS)
-        self._metadata, self._seed = rows.Last(METADATA), rows.Last(SEED)
+        self._seed = rows.Last(SEED)
         self._texts: set[int] = set()
         self._same: dict[str, tuple[Any, int]] = {}
 
@@ -80,7 +79,7 @@ class RunLevel:
         params = self._params(row)
         if type(params) not in rows.OBJECTS:
             return
-        self.seeds += self._seed(params) is not None or _has_seed(self._metadata(params))
+        self.seeds += self._seed(params) is not None or seed_span(text) is not None
         for key, value in zip(params, params.values(), strict=True):
             if key in NOT_OVERRIDES or type(value) not in SINGLE:
                 continue
@@ -91,15 +90,3 @@ class RunLevel:
         """The request's parameters that are the same in every row, as JSON: these may be overrides of the run."""
         same = {key: value for key, (value, times) in self._same.items() if times == self.rows}
         return {key: json.dumps(value, ensure_ascii=False) for key, value in same.items()}
-
-
-def _has_seed(metadata: Any) -> bool:
-    """Whether a seed stands in the JSON text `extra_body` of a request's metadata, where NeMo Gym puts it."""
-    text = rows.last(metadata, EXTRA_BODY) if type(metadata) in rows.OBJECTS else None
-    if type(text) is not str:
-        return False
-    try:
-        body = json.loads(text)
-    except ValueError:
-        return False
-    return type(body) is dict and body.get(SEED) is not None

@@ -4,14 +4,10 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
-from pipeline.cli.main import COMMANDS
 from tests.cli.run_files import tasks_of
 from tests.command import run_command
 
 ROOT = Path(__file__).parents[2]
-collects = pytest.mark.skipif("eval run" not in COMMANDS, reason="there is no command that collects")
 ENVIRONMENT = "sample_data/demo/env.yaml"
 
 
@@ -21,7 +17,6 @@ def run(folder: Path, *words: str) -> str:
     return done.stderr
 
 
-@collects
 def test_select_collect_profile_select(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
     run(tmp_path, "select", "sample_data/complete", "--pass-rate", "0.2:0.8", "--size", "6", "-o", "set.jsonl")
@@ -42,7 +37,6 @@ def test_select_collect_profile_select(tmp_path: Path) -> None:
     assert (tmp_path / "lines.jsonl").read_bytes() == (tmp_path / "set.jsonl").read_bytes()
 
 
-@collects
 def test_a_row_with_profiles_is_collected_again_and_keeps_them(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
     chosen = ("--size", "3", "--write-back", "-o", "first.jsonl")
