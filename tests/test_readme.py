@@ -67,6 +67,15 @@ def test_the_commands_run(command: str, checkout: Path) -> None:
     assert done.stdout
 
 
+@pytest.mark.parametrize("steps", blocks(README, "bash"))
+def test_commands_that_build_on_each_other_run_in_their_order(steps: str, checkout: Path) -> None:
+    for command in steps.splitlines():
+        words = shlex.split(command, comments=True)
+        assert words[0] == ".venv/bin/rollprof"
+        done = run_command(words[1:], checkout)
+        assert done.exit_code == 0, done.stderr
+
+
 def test_the_notebook_runs(checkout: Path) -> None:
     outputs, found = runpy.run_path(str(checkout / "sample_data/questions.py"))["app"].run()
     assert len(outputs) > 0

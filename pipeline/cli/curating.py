@@ -63,6 +63,8 @@ def selection_of(*, pass_rate: str | None, tokens: str | None, metric: Sequence[
             raise UsageError(f"--metric {text!r} is not NAME=LOW:HIGH", hint="Write it like num_turns=2:10.")
         metrics.append((name, span_of(span, option=f"--metric {name}")))
     rate = None if pass_rate is None else span_of(pass_rate, option="--pass-rate")
+    if rate is not None and (rate.low > 1 or rate.high < 0):
+        raise UsageError(f"--pass-rate {pass_rate!r} holds no pass rate", hint="Pass rates lie between 0 and 1.")
     try:
         return Selection(pass_rate=rate, metrics=tuple(metrics), **others)
     except ValidationError as error:
