@@ -268,7 +268,7 @@ def test_a_field_that_some_rows_lack(tmp_path: Path) -> None:
         (["--verdict", "healthy", "-o", "s.jsonl"], 2, ["no rollout has it", "rollout_verdicts.jsonl"]),
         (["--pass-rate", "0.8:0.2", "-o", "s.jsonl"], 2, ["is no range"]),
         (["--pass-rate", "20:80", "-o", "s.jsonl"], 2, ["holds no pass rate", "between 0 and 1"]),
-        (["--tolerance", "nan", "-o", "s.jsonl"], 2, ["--tolerance: Input should be"]),
+        (["--tolerance", "nan", "-o", "s.jsonl"], 2, ["--tolerance"]),
         (["--pass-rate", "0:1", "--confidence", "1.5", "-o", "s.jsonl"], 2, ["--confidence: Input should be less"]),
         (["--confidence", "0.5", "-o", "s.jsonl"], 2, ["--confidence goes with --pass-rate"]),
         ([], 2, ["the data set needs a name", "--dry-run"]),
