@@ -27,9 +27,12 @@ COMMANDS = {
     "export": "export",
     "stats": "stats",
     "compare": "compare",
+    "select": "select",
     "topup": "topup",
     "suspects": "suspects",
     "env start": "env_start",
+    "collect": "eval_run",
+    "eval run": "eval_run",
     "eval profile": "profile",
 }
 """What is typed → the module, and the function in it."""
