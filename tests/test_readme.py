@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.frames.lazy import collect
+from tests.collect.env_process import served
 from tests.command import run_command
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +49,17 @@ def test_the_python_examples_run(example: str, checkout: Path) -> None:
 COMMANDS = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith(".venv/bin/rollprof")])
+OURS = [command for command in COMMANDS if command.startswith(".venv/bin/rollprof")]
+SERVING = " env start "
+
+
+@pytest.mark.parametrize("command", [command for command in OURS if SERVING in command])
+def test_the_servers_start(command: str, checkout: Path) -> None:
+    with served(*command.split()[3:], cwd=checkout) as servers:
+        assert servers.agents
+
+
+@pytest.mark.parametrize("command", [command for command in OURS if SERVING not in command])
 def test_the_commands_run(command: str, checkout: Path) -> None:
     words = shlex.split(command)
     done = run_command(words[1:], checkout)
@@ -84,8 +95,8 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    commands = ("profile", "query", "export", "show", "inspect")
-    helped = "".join(run_command([command, "--help"], tmp_path).stdout for command in commands)
+    commands = ("profile", "query", "export", "show", "inspect", "env start")
+    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in commands)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,13 +51,14 @@ def start(wanted: Wanted, console: Console) -> int:
     from pipeline.collect.serving.servers import serve
 
     say_at_the_end("the servers have stopped")
-    number = serve(
-        config,
-        key=key,
-        with_stdin=wanted.with_stdin,
-        ready=lambda ready: _say(ready, console),
-        tell=console.warn,
-    )
+    result = sys.stdout
+
+    def say(ready: Ready) -> None:
+        with redirect_stdout(result):
+            _say(ready, console)
+
+    with redirect_stdout(sys.stderr):  # what an environment prints is no result, and nobody may read it there
+        number = serve(config, key=key, with_stdin=wanted.with_stdin, ready=say, tell=console.warn)
     why = WORDS[signal.Signals(number).name] if number else "Standard input ended"
     console.say(f"rollprof: {why}; the servers have stopped.")
     return SIGNALLED + number if number else int(Exit.DONE)

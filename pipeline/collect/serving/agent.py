@@ -6,6 +6,7 @@ import inspect
 import traceback
 from collections.abc import Mapping
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Agent:
         if not isinstance(verdict, Mapping):
             raise verifier_failed("NoVerdict", f"{self.environment_name} returned {type(verdict).__name__}, no dict")
         reward = verdict.get(names.REWARD)
-        if not isinstance(reward, int | float) or not isfinite(reward):
+        if not isinstance(reward, Real) or not isfinite(reward):
             raise verifier_failed("NoReward", f"{self.environment_name} gave no finite number as reward")
         judged = {**UNMASKED, **verdict}
         result = {names.PARAMS: row.get(names.PARAMS), names.RESPONSE: response, names.REWARD: float(reward)}
@@ -113,7 +114,7 @@ def encoded(content: Any) -> bytes:
         RolloutFaultError: The environment returned what JSON cannot hold.
     """
     try:
-        return orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS)
+        return orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     except TypeError as error:
         raise verifier_failed("TypeError", f"the result cannot be written as JSON: {error}") from None
 

@@ -16,7 +16,8 @@ from pipeline.errors import SourceError, UsageError
 DEMO = "demo"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_HEAD_PORT = 11000
-Port = Annotated[int, Field(ge=0, le=65535)]
+LAST_PORT = 65535
+Port = Annotated[int, Field(ge=0, le=LAST_PORT)]
 
 
 class _Checked(BaseModel):
@@ -104,6 +105,8 @@ class ServersConfig(_Checked):
     def _fit(self) -> ServersConfig:
         if not self.agents:
             raise UsageError("there is no agent", hint="Name an environment, or agents in the configuration.")
+        if self.port + len(self.agents) - 1 > LAST_PORT:
+            raise UsageError(f"there are no {len(self.agents)} ports from {self.port} on", hint="Give another --port.")
         return self
 
 
@@ -149,9 +152,11 @@ def checked(content: Mapping[str, Any], *, where: str) -> ServersConfig:
     try:
         return ServersConfig.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        found = error.errors(include_url=False, include_input=False)
+        unknown = [one for one in found if one["type"] == "extra_forbidden"]
+        first = (unknown or found)[0]  # a key that is missing may be the one that is misspelt
         place = ".".join(str(part) for part in first["loc"])
-        if first["type"] != "extra_forbidden":
+        if not unknown:
             raise UsageError(f"{place}: {first['msg']}", where=where) from None
         known = _keys_at(first["loc"])
         close = get_close_matches(str(first["loc"][-1]), known, n=1)

@@ -43,6 +43,11 @@ def malformed(detail: str, message: str) -> RolloutFaultError:
     return RolloutFaultError("malformed_response", detail, message, status=HTTPStatus.BAD_GATEWAY)
 
 
+def model_failed(detail: str, message: str) -> RolloutFaultError:
+    """The model answered with a response that says itself that it failed."""
+    return RolloutFaultError("model_failed", detail, message, status=HTTPStatus.BAD_GATEWAY)
+
+
 def timed_out(seconds: float) -> RolloutFaultError:
     """The model did not answer in time."""
     message = f"the model gave no answer in {seconds:g} s"

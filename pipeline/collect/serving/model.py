@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from pipeline.collect.environments.base import Answers, Row
-from pipeline.collect.serving.faults import malformed, refused
+from pipeline.collect.serving.faults import malformed, model_failed, refused
 
 SHOWN_CHARACTERS = 300
 MEGABYTE = 1 << 20
+FAILED = ("failed", "cancelled")
 
 
 class Question(NamedTuple):
@@ -83,7 +84,17 @@ def response_of(reply: Reply, *, max_bytes: int) -> Row:
         raise malformed("JSONDecodeError", f"the model's answer is no JSON: {error}") from None
     if not isinstance(response, dict) or not isinstance(response.get("output"), list):
         raise malformed("NoResponse", "the model's answer has no list called output: is this a Responses endpoint?")
+    if response.get("status") in FAILED:
+        raise model_failed(*_failure_in(response))
     return response
+
+
+def _failure_in(response: Row) -> tuple[str, str]:
+    """What a response that failed says of it: a code, and words."""
+    error = response.get("error")
+    told = error if isinstance(error, dict) else {}
+    words = shortened(str(told.get("message") or ""))
+    return str(told.get("code") or "NoCode"), f"the model's response is {response['status']}{words and f': {words}'}"
 
 
 def _said(reply: Reply) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 CONNECT_SECONDS = 10.0
+LONGEST_HEADER = 50
 EXTRA_BODY = "extra_body"
 """Where rows keep, as JSON text in `metadata`, what the Responses format has no field for, such as a seed."""
 
@@ -100,13 +100,18 @@ class Upstream:
         body = b"".join(pieces)
         if self._key is not None and (key := self._key.encode()) in body:
             body = body.replace(key, b"***")
-        retry_after = response.headers.get("Retry-After") if response.status != HTTPStatus.OK else None
-        return Reply(response.status, response.content_type, body, retry_after)
+        return Reply(response.status, response.content_type, body, _retry_after(response.headers.get("Retry-After")))
 
     def _broken(self, error: Exception) -> RolloutFaultError:
         said = str(error) or "the connection broke"
         words = said.replace(self._key, "***") if self._key else said
         return unreachable(type(error).__name__, f"no answer from {shown_url(self.url)}: {words}")
+
+
+def _retry_after(told: str | None) -> str | None:
+    """The header, if it is one that can be passed on."""
+    fit = told is not None and len(told) <= LONGEST_HEADER and told.isascii() and told.isprintable()
+    return told if fit else None
 
 
 def responses_url(url: str) -> str:
