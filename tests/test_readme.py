@@ -95,7 +95,7 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    commands = ("profile", "query", "export", "show", "inspect", "env start")
+    commands = ("profile", "query", "export", "show", "inspect", "env start", "collect")
     helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in commands)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
