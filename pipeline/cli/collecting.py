@@ -69,12 +69,14 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     need_extra("rollprof collect")
     from pipeline.cli.collected import Outcome, tell
     from pipeline.collect.ledger import open_ledger
+    from pipeline.output.files import make_folder
 
     paths, options, how = _paths(ask), _plan_options(plan), _ask_options(ask, serve)
     _check_serve(serve)
     _check_there(paths, plan, ask, console)
     rows = _rows(paths, plan, options)
     again = _again(ask)
+    make_folder(paths.rollouts.parent)
     with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
         for note in ledger.cut:
             console.say(note)
@@ -132,11 +134,8 @@ def _paths(ask: AskAsked) -> Paths:
         raise UsageError("where do the rollouts go?", hint="Name a file: --output R.jsonl")
     if path.suffix != ".jsonl" or not names.without_suffix(path.name) or names.is_beside_a_run(path.name):
         raise UsageError(f"--output {names.shown(path)} is no name for rollouts", hint="Write it like runs/R.jsonl.")
-    from pipeline.output.files import make_folder
-
     stem = names.stem_of(path)
     inputs, failures = (names.sibling(stem, f"{ending}.jsonl") for ending in (names.INPUTS, names.FAILURES))
-    make_folder(path.parent)
     return Paths(path, inputs, failures)
 
 
@@ -225,6 +224,8 @@ def _agents(serve: ServeAsked, wanted: set[str], again: str, how: AskOptions, co
             urls = needed(child.agents, wanted, where="the environment started here")
             console.say(f"asking {child.model} by {', '.join(urls)}")
             yield Agents(urls, Watch(how.patience, child.ended, again))
+            for line in child.last_lines():
+                console.say(line)
         return
     asyncio.run(check_reachable(urls))
     yield Agents(urls, Watch(how.patience, str, again))
