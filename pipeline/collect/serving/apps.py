@@ -95,25 +95,26 @@ def head_app(addresses: Mapping[str, Address]) -> FastAPI:
 def config_yaml(addresses: Mapping[str, Address], *, called: str) -> str:
     """The agents as NeMo Gym's configuration writes them.
 
+    The collector of its 0.7 reaches an agent only through an environment server that names it, so each has one, which
+    is the agent's own port.
+
     Args:
         addresses: Where they are.
         called: The host by which the head was called: where agents listen at every address, theirs is this one.
     """
     import yaml
 
-    content = {
-        name: {
-            GROUP: {
-                name: {
-                    "entrypoint": "app.py",
-                    "host": called if one.host in EVERY_ADDRESS else one.host,
-                    "port": one.port,
-                }
-            }
-        }
-        for name, one in addresses.items()
-    }
+    content: Row = {}
+    for name, one in addresses.items():
+        place = {"entrypoint": "app.py", "host": called if one.host in EVERY_ADDRESS else one.host, "port": one.port}
+        content[name] = {GROUP: {name: place}}
+        relay = {**place, "agent_server": {"type": GROUP, "name": name}}
+        content[_unused(f"{name}_environment_server", addresses)] = {"environment_servers": {"legacy_agent": relay}}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def _unused(name: str, addresses: Mapping[str, Address]) -> str:
+    return _unused(f"{name}_", addresses) if name in addresses else name
 
 
 async def mean_reward(body: Row) -> bytes:

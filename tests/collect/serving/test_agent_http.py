@@ -164,11 +164,14 @@ def test_the_head_says_where_agents_are(tmp_path: Path) -> None:
     with served("--config", "a.yaml", "--config", "b.yaml", cwd=tmp_path) as servers:
         text = json.loads(get(f"{servers.head}/global_config_dict_yaml").body)
         found = yaml.safe_load(text)
-        assert list(found) == ["one", "étude №1"]
+        agents = [name for name, about in found.items() if "responses_api_agents" in about]
+        assert agents == list(servers.agents) == ["one", "étude №1"]
         for name, url in servers.agents.items():
             (about,) = found[name]["responses_api_agents"].values()
             assert f"http://{about['host']}:{about['port']}" == url
             assert about["entrypoint"]
+            relay = found[f"{name}_environment_server"]["environment_servers"]["legacy_agent"]
+            assert relay == {**about, "agent_server": {"type": "responses_api_agents", "name": name}}
             assert get(f"{url}/healthz").content["agent"] == name
         assert get(f"{servers.head}/healthz").content["agents"] == servers.agents
         assert servers.ready["agents"]["one"]["environment"] == "numeric_answer"
