@@ -12,7 +12,7 @@ from pipeline.cli.called import program
 from pipeline.errors import SourceError
 
 if TYPE_CHECKING:
-    from pipeline.cli.collecting import Paths
+    from pipeline.cli.collection_files import Paths
     from pipeline.cli.console import Console
     from pipeline.collect.collecting import Tally
     from pipeline.collect.past import Past
