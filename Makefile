@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+COLLECT := $(VENV)/.collect
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint pins.txt
 
 INPUTS =
@@ -15,7 +16,7 @@ RUN = sample_data/complete
 Q = pass_rates
 export Q
 
-.PHONY: help setup profile query notebook test check format lint types contracts bench samples clean
+.PHONY: help setup demo profile query notebook test check format lint types contracts bench samples clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -34,6 +35,15 @@ $(READY): pins.txt pyproject.toml
 $(TOOLS): $(READY)
 	$(PIP) --requirement pins.txt
 	@touch $(TOOLS)
+
+$(COLLECT): $(READY)
+	$(PIP) --no-build-isolation --editable '.[collect]'
+	@touch $(COLLECT)
+
+demo: $(COLLECT) ## Start servers with a demo model, collect rollouts into demo/, profile them; no key and no network
+	@rm -f demo/rollouts.jsonl demo/rollouts_*.json*
+	$(BIN)/rollprof collect --config sample_data/demo/env.yaml --input sample_data/demo/arithmetic.jsonl --num-repeats 8 --output demo/rollouts.jsonl
+	$(BIN)/rollprof profile demo/rollouts.jsonl
 
 profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
 	@test -z '$(INPUTS)' || test '$(origin ROLLOUTS)' != file || { echo 'make profile: give ROLLOUTS=R.jsonl too' >&2; exit 2; }

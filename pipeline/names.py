@@ -18,6 +18,13 @@ INSTANCE_CONFIG = "instance_config"
 REWARD = "reward"
 ROLLOUT_ID = "rollout_id"
 FAILURE_CLASS = "_ng_failure_class"
+FAILURE_TYPE = "_ng_failure_type"
+FAILURE_MESSAGE = "_ng_failure_message"
+FAILURE_STATUS = "_ng_failure_http_status"
+FAILURE_BODY = "_ng_failure_response_body"
+FAILURE_TERMINAL = "_ng_failure_terminal"
+NO_PERSIST = "_ng_no_persist"
+ATTEMPT = "_ng_attempt_index"
 
 INTERNAL = "_"
 PLACE = ("_source", "_line", "_offset", "_length")
@@ -52,6 +59,8 @@ DATA_SUFFIXES = (".jsonl.gz", ".jsonl.zst", ".jsonl", ".json", ".parquet")
 ROLLOUT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 INPUTS = "_materialized_inputs"
 FAILURES = "_failures"
+REDONE = "_redone"
+"""Rollouts that were set aside because their keys are collected again."""
 TASKS_FILE = "_reward_profiling.jsonl"
 AGENTS_FILE = "_agent_metrics.json"
 REPEATS_FILE = "_repeat_level_metrics.json"
@@ -59,6 +68,7 @@ VERDICTS = "rollout_verdicts"
 BESIDE_A_RUN = (
     INPUTS,
     FAILURES,
+    REDONE,
     "_reward_profiling",
     "_agent_metrics",
     "_repeat_level_metrics",

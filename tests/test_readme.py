@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli import main
 from pipeline.frames.lazy import collect
 from tests.collect.env_process import served
 from tests.command import run_command
@@ -67,6 +68,15 @@ def test_the_commands_run(command: str, checkout: Path) -> None:
     assert done.stdout
 
 
+@pytest.mark.parametrize("steps", blocks(README, "bash"))
+def test_commands_that_build_on_each_other_run_in_their_order(steps: str, checkout: Path) -> None:
+    for command in steps.splitlines():
+        words = shlex.split(command, comments=True)
+        assert words[0] == ".venv/bin/rollprof"
+        done = run_command(words[1:], checkout)
+        assert done.exit_code == 0, done.stderr
+
+
 def test_the_notebook_runs(checkout: Path) -> None:
     outputs, found = runpy.run_path(str(checkout / "sample_data/questions.py"))["app"].run()
     assert len(outputs) > 0
@@ -95,8 +105,7 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    commands = ("profile", "query", "export", "show", "inspect", "stats", "compare", "env start")
-    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in commands)
+    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in main.COMMANDS)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline import names
+from pipeline.cli.called import command, program
 from pipeline.cli.console import Console
 from pipeline.completion import UNKNOWN, Completion, accounting
 from pipeline.errors import GateError
@@ -55,7 +55,7 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
     if "missing_rollouts" in error.counts:
         error.message += "\n\n" + completion_text(summary.completion, summary.fates, options)
         if len(error.counts) == 1:
-            again = shlex.join([_command(), *map(names.shown, sys.argv[1:]), "--partial"])
+            again = shlex.join([command(), *map(names.shown, sys.argv[1:]), "--partial"])
             error.hint += f"\nWith what is there: {again}"
         error.facts = {"completion": summary.completion, "accounting": _accounting(summary)}
     raise error
@@ -82,7 +82,7 @@ def tell(
         console.result(f"\n{text}")
     console.result("\nWritten\n" + "\n".join(f"  {names.shown(path)}" for path in written.paths))
     if "mean/reward" in written.agents.columns:
-        question = shlex.join([*_program(), "query", "hardest", names.shown(written.paths[0])])
+        question = shlex.join([*program(), "query", "hardest", names.shown(written.paths[0])])
         console.result(f"\nNext: the hardest tasks\n  {question}")
     for notice in warnings:
         first = f" (first: {notice.places[0]})" if notice.places else ""
@@ -124,20 +124,3 @@ def _missed_gate(completion: dict[str, Any], options: ProfileOptions) -> GateErr
         f"{share:.4f} of the planned rollouts finished, fewer than --min-completion {options.min_completion}",
         hint="The profile was written all the same.",
     )
-
-
-def _program() -> list[str]:
-    """The words that run the command here."""
-    return [_short(sys.executable), "-m", "rollprof"] if sys.argv[0].endswith(".py") else [_short(sys.argv[0])]
-
-
-def _command() -> str:
-    """How the user called the command."""
-    return "rollprof" if sys.argv[0].endswith(".py") else _short(sys.argv[0])
-
-
-def _short(path: str) -> str:
-    try:
-        return min(path, os.path.relpath(path), key=len)
-    except OSError:  # the working folder was removed
-        return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pipeline import names
@@ -17,6 +17,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING_OR_NO_NUMBER = re.compile(STRING + rb"|[-+]?(?:nan|inf(?:inity)?)", re.DOTALL | re.IGNORECASE)
 MAY_BE_NO_NUMBER = r"(?i-u)[:,\[][ \t\r\n]*[-+]?(?:nan|inf)"
 """A pattern for Polars that finds every NaN and Infinity of valid JSON, and a few texts more."""
+_MAY_BE_NO_NUMBER = re.compile(rb"[:,\[][ \t\r\n]*[-+]?(?:nan|inf)", re.IGNORECASE)
 _INDEX = rb'"_ng_(?:task|rollout)_index"[ \t\r]*:[ \t\r]*-?[0-9]+[ \t\r]*'
 _INDICES_FIRST = re.compile(rb"[ \t\r]*\{[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb",[ \t\r]*")
 _INDICES_LAST = re.compile(rb"[ \t\r]*,[ \t\r]*" + _INDEX + rb",[ \t\r]*" + _INDEX + rb"\}[ \t\r]*\Z")
@@ -40,6 +41,17 @@ def members(text: bytes) -> Iterator[Member]:
         value = _skip(text, _skip(text, key_end) + 1)
         end = _end_of_value(text, value)
         yield Member(json.loads(text[start:key_end]), start, value, end)
+        at = _skip(text, end)
+        if text[at : at + 1] == b",":
+            at = _skip(text, at + 1)
+
+
+def elements(text: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Where each value of the list that begins at `start` of valid JSON text starts and ends."""
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != b"]":
+        end = _end_of_value(text, at)
+        yield at, end
         at = _skip(text, end)
         if text[at : at + 1] == b",":
             at = _skip(text, at + 1)
@@ -73,9 +85,41 @@ def only_members(text: bytes, keys: Iterable[str]) -> bytes:
     return b"{" + b", ".join(text[m.start : m.end] for m in sorted(last.values(), key=lambda m: m.start)) + b"}"
 
 
+def with_members(text: bytes, changes: Mapping[str, bytes]) -> bytes:
+    """The object with these members: in their places where it has them already, else at its end.
+
+    Args:
+        text: Valid JSON text of an object. Of a member that is there twice the last one counts, and only that is kept.
+        changes: The JSON text of each member's value.
+    """
+    found = list(members(text))
+    last = {member.key: number for number, member in enumerate(found) if member.key in changes}
+    kept = [number for number, member in enumerate(found) if last.get(member.key, number) == number]
+    pieces = [text[text.index(b"{") : found[0].start] if found else b"{"]
+    for place, number in enumerate(kept):
+        member = found[number]
+        before = text[found[number - 1].end : member.start] if place else b""
+        value = changes[member.key] if member.key in last else text[member.value : member.end]
+        pieces.append(before + text[member.start : member.value] + value)
+    for key, value in changes.items():
+        if key not in last:
+            comma = b"," if len(pieces) > 1 else b""
+            pieces.append(comma + json.dumps(key).encode() + b":" + value)
+    end = text[found[-1].end : text.rindex(b"}") + 1] if found else b"}"
+    return b"".join(pieces) + end
+
+
+def with_more(text: bytes, more: Mapping[str, bytes]) -> bytes:
+    """The object with these members at its end; it has some, but none of these."""
+    end = text.rindex(b"}")
+    return text[:end] + b"".join(b",%b:%b" % (json.dumps(key).encode(), more[key]) for key in more) + text[end:]
+
+
 def with_nulls(text: bytes) -> tuple[bytes, int]:
     """The text with each NaN and Infinity as null, and how many there were."""
     replaced = 0
+    if not _MAY_BE_NO_NUMBER.search(text):
+        return text, replaced
 
     def null(match: re.Match[bytes]) -> bytes:
         nonlocal replaced

@@ -44,6 +44,7 @@ def on_terminal(
     columns: int = 60,
     hinder: Hinder = nothing,
     at_bar: Hinder = nothing,
+    bar: str = BAR,
 ) -> Finished:
     """What the command shows on a terminal, which is its standard output and standard error.
 
@@ -54,6 +55,7 @@ def on_terminal(
         columns: How wide the terminal is.
         hinder: What is done to it meanwhile.
         at_bar: What is done to it when the progress bar has appeared.
+        bar: The word that the bar begins with.
     """
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -63,7 +65,7 @@ def on_terminal(
     hindering.start()
     shown = b""
     while block := _read(ours):
-        if BAR.encode() in block and BAR.encode() not in shown:
+        if bar.encode() in block and bar.encode() not in shown:
             at_bar(process)
         shown += block
     os.close(ours)

@@ -28,6 +28,13 @@ def test_help_loads_nothing_heavy(args: list[str], tmp_path: Path) -> None:
     assert not modules & HEAVY
 
 
+@pytest.mark.parametrize("args", [["collect", "--help"], ["eval", "run", "-h"]], ids=" ".join)
+def test_help_for_collecting_loads_no_server_and_no_client(args: list[str], tmp_path: Path) -> None:
+    modules = modules_after(args, tmp_path)
+    assert "pipeline.cli.eval_run" in modules
+    assert not modules & {*HEAVY, "aiohttp", "fastapi", "uvicorn", "yaml"}
+
+
 def test_a_missing_file_is_told_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
     modules = modules_after(["profile", "absent.jsonl"], tmp_path)
     assert not modules & HEAVY

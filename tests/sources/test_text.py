@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.sources.text import members, only_members, with_nulls, without_indices
+from pipeline.sources.text import members, only_members, with_members, with_more, with_nulls, without_indices
 
 INDICES = ("_ng_task_index", "_ng_rollout_index")
 SPACE = st.sampled_from(["", "", "", " ", "\t", " \r ", "  "])
@@ -218,3 +218,34 @@ def with_nulls_outside_strings(text: str) -> str:
 )
 def test_with_nulls(text: str, replaced: str, count: int) -> None:
     assert with_nulls(text.encode()) == (replaced.encode(), count)
+
+
+CHANGES = st.dictionaries(st.sampled_from(["a", "", "_ng_task_index", "new", "é"]), NUMBER, max_size=4)
+
+
+@settings(deadline=None, max_examples=100)
+@given(OBJECT, CHANGES)
+def test_members_are_set_and_the_rest_stays(text: str, changes: dict[str, str]) -> None:
+    changed = with_members(text.encode(), {key: value.encode() for key, value in changes.items()}).decode()
+    as_text = json.JSONDecoder(parse_float=str, parse_int=str)
+    assert as_text.decode(changed) == as_text.decode(text) | changes
+    assert without_key(member_texts(changed), list(changes)) == without_key(member_texts(text), list(changes))
+    assert len(member_texts(changed)) == len(without_key(member_texts(text), list(changes))) + len(changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "changed"),
+    [
+        (b"{}", {}, b"{}"),
+        (b" { } ", {"a": b"1"}, b'{"a":1}'),
+        (b'{"a": 0, "b" : [1] }', {"a": b"{}"}, b'{"a": {}, "b" : [1] }'),
+        (b'{"a":0,"b":1,"a":2}', {"a": b"3"}, b'{"b":1,"a":3}'),
+        (b'{"b":1}', {"a": b"3"}, b'{"b":1,"a":3}'),
+    ],
+)
+def test_members_that_are_set(text: bytes, changes: dict[str, bytes], changed: bytes) -> None:
+    assert with_members(text, changes) == changed
+
+
+def test_more_members() -> None:
+    assert with_more(b' {"a": {}} ', {"b": b"1", "\u00e9": b"[]"}) == b' {"a": {},"b":1,"\\u00e9":[]} '

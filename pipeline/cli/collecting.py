@@ -1,0 +1,149 @@
+"""A dataset → its rollouts, step by step: plan, agents, collection."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline import names
+from pipeline.cli.called import command
+from pipeline.cli.collection_agents import Agents, check_serve, found_agents
+from pipeline.cli.collection_files import Paths, check_there, paths_of
+from pipeline.collect.installed import need_extra
+from pipeline.errors import UsageError
+from pipeline.leftovers import say_at_the_end
+
+if TYPE_CHECKING:
+    from pipeline.cli.collecting_asked import AskAsked, PlanAsked, ServeAsked
+    from pipeline.cli.console import Console
+    from pipeline.collect.collecting import Tally
+    from pipeline.collect.datasets import Row
+    from pipeline.collect.ledger import Ledger
+    from pipeline.collect.options import AskOptions, PlanOptions
+    from pipeline.collect.past import Past
+    from pipeline.collect.plans import Slot
+
+
+class State(NamedTuple):
+    """What is planned, what became of it before, and what is still to come."""
+
+    slots: list[Slot]
+    past: Past
+    pending: list[Slot]
+
+
+def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Console) -> None:
+    """Plans or resumes, asks for every rollout that is still to come, and tells.
+
+    Raises:
+        RollprofError: Something does not fit, cannot be read or written, or no rollout finished at all.
+    """
+    need_extra("rollprof collect")
+    from pipeline.cli.collected import Outcome, tell
+    from pipeline.collect.ledger import open_ledger
+    from pipeline.output.files import make_folder
+
+    paths, options, how = paths_of(ask), _plan_options(plan), _ask_options(ask, serve)
+    check_serve(serve)
+    check_there(paths, plan, ask, console)
+    rows = _rows(paths, plan, options)
+    again = _again(ask)
+    make_folder(paths.rollouts.parent)
+    with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
+        for note in ledger.cut:
+            console.say(note)
+        state = None if rows else _state(paths, how)
+        wanted = {slot.agent for slot in state.pending} if state else {row.agent for row in rows}
+        with found_agents(serve, wanted, again, how, console) as agents:
+            if state is None:
+                _write(paths, rows, options)
+                state = _state(paths, how)
+            ledger.begun = True
+            say_at_the_end(f"what finished is in {names.shown(paths.rollouts)}; go on with: {again}")
+            began = time.monotonic()
+            tally = _collected(state, paths, agents, ledger, how, console)
+            seconds = time.monotonic() - began
+    tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console, again)
+
+
+def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
+    """The rows that are to be planned; none where they are already, and fit the dataset if one was named."""
+    from pipeline.collect.datasets import read_dataset
+    from pipeline.collect.fitting import check_same
+    from pipeline.collect.materialize import planned
+
+    planned_before = paths.inputs.exists()
+    if plan.input is None:
+        if planned_before:
+            return []
+        raise UsageError("there is nothing to collect", hint="Name a dataset: --input DATA.jsonl")
+    rows = read_dataset(plan.input, options)
+    if planned_before:
+        check_same(paths.inputs, planned(rows, options))
+        return []
+    return rows
+
+
+def _write(paths: Paths, rows: list[Row], options: PlanOptions) -> None:
+    from pipeline.collect.materialize import planned, write_plan
+
+    write_plan(paths.inputs, planned(rows, options))
+
+
+def _state(paths: Paths, how: AskOptions) -> State:
+    """What is planned, what became of it before, and what is still to come."""
+    from pipeline.collect.past import check_past, read_past
+    from pipeline.collect.plans import read_plan
+
+    slots, past = read_plan(paths.inputs), read_past(paths.rollouts, paths.failures)
+    check_past(past, slots, paths.rollouts)
+    return State(slots, past, [slot for slot in slots if not past.is_over(slot.key, how.max_attempts)])
+
+
+def _plan_options(plan: PlanAsked) -> PlanOptions:
+    from pipeline.collect.options import PlanOptions, parse_repeats
+
+    return PlanOptions(
+        agent=plan.agent or None,
+        repeats=parse_repeats(plan.num_repeats or ()),
+        add_seed=plan.num_repeats_add_seed,
+        limit=plan.limit,
+        overrides=dict(plan.overrides),
+    )
+
+
+def _ask_options(ask: AskAsked, serve: ServeAsked) -> AskOptions:
+    from pipeline.collect.options import AskOptions
+
+    secret = os.environ.get(serve.model_api_key_env or "", "").strip()
+    return AskOptions(
+        concurrency=ask.concurrency,
+        timeout=ask.timeout,
+        max_attempts=ask.max_attempts,
+        backoff=ask.backoff,
+        patience=ask.patience,
+        max_answer_mb=ask.max_answer_mb,
+        seed=serve.seed or 0,
+        secrets=(secret,) if secret else (),
+    )
+
+
+def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: AskOptions, console: Console) -> Tally:
+    from pipeline.cli.progress import rollout_bar
+    from pipeline.collect.collecting import Tally, Work, collect
+
+    if not state.pending:
+        return Tally()
+    with paths.inputs.open("rb") as plan, rollout_bar(len(state.pending), wanted=not console.quiet) as advance:
+        work = Work(state.pending, plan.fileno(), state.past.attempts, agents.urls, ledger)
+        return asyncio.run(collect(work, how, agents.watch, advance))
+
+
+def _again(ask: AskAsked) -> str:
+    """What to type to go on."""
+    words = [names.shown(word) for word in sys.argv[1:]]
+    return shlex.join([command(), *words, *([] if ask.resume else ["--resume"])])

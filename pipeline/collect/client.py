@@ -1,0 +1,162 @@
+"""Asking agents over HTTP: one session, as many connections as rollouts at a time, answers no longer than is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import resource
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pipeline.collect.answers import REQUEST_FAILED, RETRIED, TIMEOUT, TOO_LARGE, Answer, Failure
+from pipeline.collect.options import AskOptions
+from pipeline.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    import aiohttp
+
+IDLE_SECONDS = 2.0
+"""How long a connection without a request is kept: shorter than servers keep it (uvicorn: 5 s), so none ends in use."""
+CONNECT_SECONDS = 10.0
+LONGEST_RETRY_AFTER = 300.0
+SPARE_FILES = 64
+RUN = "/run"
+
+
+class ConnectionFault(Exception):  # noqa: N818 - it may be the agent's end, which is no error of a rollout
+    """No answer came: the agent was not reached, or the connection ended before the answer did."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error) or type(error).__name__)
+        self.failure = Failure(REQUEST_FAILED, type(error).__name__, str(self), retried=True)
+
+
+@contextlib.asynccontextmanager
+async def session(options: AskOptions) -> AsyncIterator[aiohttp.ClientSession]:
+    """A session with as many connections as rollouts may run at a time; it keeps no cookies."""
+    import aiohttp
+
+    allow_open_files(options.concurrency + SPARE_FILES)
+    connector = aiohttp.TCPConnector(
+        limit=options.concurrency, limit_per_host=options.concurrency, keepalive_timeout=IDLE_SECONDS
+    )
+    timeout = aiohttp.ClientTimeout(total=options.timeout, sock_connect=CONNECT_SECONDS)
+    async with aiohttp.ClientSession(
+        connector=connector,
+        timeout=timeout,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"Accept": "application/json"},
+    ) as opened:
+        yield opened
+
+
+async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskOptions) -> Answer | Failure:
+    """What an agent answers to a row; a failure where it takes too long or says too much.
+
+    Raises:
+        ConnectionFault: The agent was not reached, or went away.
+    """
+    import aiohttp
+
+    headers = {"Content-Type": "application/json"}
+    try:
+        async with opened.post(f"{url}{RUN}", data=io.BytesIO(row), headers=headers) as response:
+            body = await _body(response, options.max_answer)
+            if body is None:
+                message = f"the answer is longer than {options.max_answer_mb:g} MB (--max-answer-mb)"
+                return Failure(TOO_LARGE, "AnswerTooLarge", message, response.status)
+            after = retry_after(response.headers.get("Retry-After", "")) if response.status in RETRIED else 0.0
+            return Answer(response.status, response.content_type, body, after)
+    except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
+        if isinstance(error, aiohttp.ServerTimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
+            return _timed_out(error, options)
+        raise ConnectionFault(error) from error
+    except TimeoutError as error:
+        return _timed_out(error, options)
+    except aiohttp.ClientError as error:
+        return Failure(REQUEST_FAILED, type(error).__name__, f"the answer is no HTTP: {error}")
+
+
+async def _body(response: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """The body of an answer, read as it comes; None once it is longer than wanted."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        if len(body) + len(chunk) > most:
+            response.close()
+            return None
+        body += chunk
+    return bytes(body)
+
+
+def retry_after(header: str) -> float:
+    """Seconds that a Retry-After header asks for, as a number or a date; 0 where it is neither (RFC 9110, 10.2.3)."""
+    if header.strip().isdigit():
+        seconds = float(header)
+    else:
+        try:
+            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return 0.0
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
+
+
+def _timed_out(error: BaseException, options: AskOptions) -> Failure:
+    message = f"no answer within {options.timeout:g} s (--timeout)"
+    return Failure(TIMEOUT, type(error).__name__, message)
+
+
+async def is_reachable(url: str, *, seconds: float = CONNECT_SECONDS) -> bool:
+    """Whether something takes connections at an address."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True
+
+
+async def fetched(url: str, *, seconds: float = CONNECT_SECONDS) -> Any:
+    """The JSON at an address.
+
+    Raises:
+        SourceError: There is none.
+    """
+    import aiohttp
+
+    hint = (
+        "Start the environment with rollprof env start or gym env start, or name it with --head-server or --agent-url."
+    )
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds)) as opened,
+            opened.get(url) as response,
+        ):
+            response.raise_for_status()
+            return await response.json(content_type=None)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        reason = str(error) or type(error).__name__
+        raise SourceError(f"cannot be read: {reason}", where=url, hint=hint) from error
+
+
+def allow_open_files(wanted: int) -> None:
+    """Raises this process's limit of open files, where it is too low for that many connections.
+
+    Raises:
+        UsageError: The system does not allow so many.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        hint = f"Use --concurrency {max(1, hard - SPARE_FILES)} or less, or raise it with ulimit -n."
+        raise UsageError(f"{wanted} open files are needed, the limit is {hard}", hint=hint)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
