@@ -36,6 +36,7 @@ def test_every_way_to_take_k_of_n(kind: tuple[int, int], row: dict[str, float | 
         assert found == pytest.approx(wanted, rel=1e-14, abs=1e-15)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), min_size=1))
 def test_one_rollout_passes_as_often_as_all_do_on_average(kinds: list[tuple[int, int]]) -> None:
     for (n, passed), row in zip(kinds, figures(kinds, range(1, 2)), strict=True):

@@ -4,7 +4,7 @@ from math import comb, exp, lgamma
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.posterior import jeffreys, mixed_share
@@ -22,6 +22,7 @@ def beta_binomial(passing: int, size: int, a: float, b: float) -> float:
     return comb(size, passing) * beta(a + passing, b + size - passing) / beta(a, b)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40), st.data(), st.integers(2, 12))
 def test_mixed_groups_are_the_middle_of_a_beta_binomial(n: int, data: st.DataObject, size: int) -> None:
     passed = data.draw(st.integers(0, n))

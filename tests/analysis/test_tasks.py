@@ -4,7 +4,7 @@ from statistics import fmean
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.tasks import clusters, enough, with_enough
@@ -12,6 +12,7 @@ from pipeline.frames.lazy import collect
 from tests.analysis.voting import tasks_of
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.1, 0.7, 1.0]), min_size=1, max_size=6), min_size=1, max_size=4))
 def test_figures_of_a_task(tasks: list[list[float]]) -> None:
     for row, scores in zip(collect(tasks_of(tasks, threshold=0.7)).to_dicts(), tasks, strict=True):

@@ -3,7 +3,7 @@
 from statistics import fmean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.variance import COMPONENTS, variance_components
@@ -28,6 +28,7 @@ def slow_components(tasks: list[list[float]]) -> tuple[float, float]:
     return (between - within) / n0, within
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=2, max_size=5), min_size=2, max_size=5).filter(
         lambda tasks: len({score for scores in tasks for score in scores}) > 1
