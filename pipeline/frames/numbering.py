@@ -32,7 +32,7 @@ def numbered(rows: pl.DataFrame, met: pl.DataFrame) -> tuple[pl.DataFrame, pl.Da
     counts = rows.filter(whole).group_by("_prompt", maintain_order=True).agg(_more=pl.len().cast(pl.Int64))
     new = counts.join(met, on="_prompt", how="anti", maintain_order="left").select("_prompt")
     new = new.with_columns(pl.int_range(len(met), len(met) + len(new), eager=True).alias(names.TASK), _before=0)
-    known = pl.concat([met, new.cast(dict(met.schema))])
+    known = pl.concat([met, new.cast(met.schema)])
     told = rows.drop(names.TASK).join(known, on="_prompt", how="left", maintain_order="left")
     rollout = pl.int_range(pl.len(), dtype=pl.Int64).over("_prompt") + pl.col("_before")
     before = pl.col("_before") + pl.col("_more").fill_null(0)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import polars as pl
 
 from pipeline.frames.chunks import Gathered
+from pipeline.frames.spill import Spill
 from pipeline.sources import cache
 from pipeline.sources.readings import Reading, Request, begin
 
@@ -41,26 +42,52 @@ def frame_of(
             progress(request.size)
         return kept
     frame = gather(begun or begin(request, workers=workers), progress).frame()
+    keep_rows(frame, key)
+    return frame
+
+
+def keep_rows(frame: pl.DataFrame, key: str | None) -> None:
+    """Keeps all rows of a request in the cache, where they have a key there."""
     if key is not None:
         content = io.BytesIO()
         frame.write_parquet(content, compression="lz4", statistics=False)
         cache.keep(key, content.getbuffer())
-    return frame
 
 
-def gather(reading: Reading, progress: Progress | None = None) -> Gathered:
+def gather(
+    reading: Reading, progress: Progress | None = None, *, full: Callable[[Gathered], None] | None = None
+) -> Gathered:
     """Takes every chunk of a reading.
 
     Args:
         reading: What has begun to be read.
         progress: Called with the number of bytes read since the last call.
+        full: Called after each chunk; it may take rows.
     """
     gathered = Gathered(reading.sources)
     for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
         gathered.add(chunk, [segment.source for segment in job.segments])
+        if full is not None:
+            full(gathered)
         if progress is not None:
             progress(chunk.bytes)
     return gathered
+
+
+def kept_rows(key: str, spill: Spill) -> pl.LazyFrame | None:
+    """The rows that are kept under a key, as a file of their own; None where there are none that can be read."""
+    with spill.file() as path:
+        with path.open("wb") as file:
+            whole = cache.copy_kept(key, file)
+        if not whole:
+            path.unlink()
+            return None
+    try:
+        pl.read_parquet_schema(path)
+    except (pl.exceptions.PolarsError, OSError):  # kept by another version of Polars
+        cache.drop(key)
+        return None
+    return pl.scan_parquet(path)
 
 
 def _kept(key: str) -> pl.DataFrame | None:
