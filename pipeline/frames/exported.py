@@ -66,7 +66,8 @@ def exported_slices(
 
 
 def _slices(source: Source, number: int, options: ReadOptions, values: int | None) -> Iterator[pl.DataFrame]:
-    lazy = pl.scan_parquet(source.path).select(cs.by_index(_columns(source, options)))
+    whole = pl.scan_parquet(source.path, glob=False)
+    lazy = whole.select(cs.by_index(_columns(whole.collect_schema(), options)))
     told = pl.read_parquet_metadata(source.path)
     missing = [name for name in NEEDED if name not in lazy.collect_schema()]
     if missing:
@@ -105,12 +106,12 @@ def _dump_of(export: Path, dump: dict[str, Any]) -> str:
     return f"{dump['absolute']}{changed}"
 
 
-def _columns(source: Source, options: ReadOptions) -> list[int]:
+def _columns(schema: pl.Schema, options: ReadOptions) -> list[int]:
     """The columns to read by their place, for names can look like patterns: of the metrics only those wanted."""
     only = options.metrics
     return [
         place
-        for place, name in enumerate(pl.read_parquet_schema(source.path))
+        for place, name in enumerate(schema)
         if only is None
         or name in only
         or (name.startswith(names.INTERNAL) and not (name.startswith(RAW) and metric_of(name)[1] not in only))

@@ -82,12 +82,13 @@ def kept_rows(key: str, spill: Spill) -> pl.LazyFrame | None:
         if not whole:
             path.unlink()
             return None
+    rows = pl.scan_parquet(path, glob=False)
     try:
-        pl.read_parquet_schema(path)
+        rows.collect_schema()
     except (pl.exceptions.PolarsError, OSError):  # kept by another version of Polars
         cache.drop(key)
         return None
-    return pl.scan_parquet(path)
+    return rows
 
 
 def _kept(key: str) -> pl.DataFrame | None:

@@ -63,7 +63,7 @@ class Spill:
             return frame.lazy()
         with self.file() as path:
             frame.write_parquet(path, compression="lz4", row_group_size=ROWS_IN_A_GROUP)
-        return pl.scan_parquet(path)
+        return pl.scan_parquet(path, glob=False)
 
     @contextlib.contextmanager
     def file(self) -> Iterator[Path]:

@@ -151,7 +151,7 @@ def shard_of(folder: Path, name: str, content: bytes, inputs: list[Source]) -> S
     """An export of a run, made by putting everything aside."""
     dump = folder / f"{name}.jsonl"
     dump.write_bytes(content)
-    export = folder / f"{name}.parquet"
+    export = folder / f"{name}[1].parquet"
     export.write_bytes(parquet(run_of([open_source(dump)], inputs, OPTIONS), TINY)[0])
     return open_source(export)
 
