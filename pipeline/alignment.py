@@ -37,7 +37,13 @@ class Aligned(NamedTuple):
     completion: Completion
 
 
-def align(inputs: pl.LazyFrame, rollouts: pl.LazyFrame, options: ProfileOptions | None = None) -> Aligned:
+def align(
+    inputs: pl.LazyFrame,
+    rollouts: pl.LazyFrame,
+    options: ProfileOptions | None = None,
+    *,
+    labels: pl.LazyFrame | None = None,
+) -> Aligned:
     """Matches rollouts with the inputs that planned them; never raises on data.
 
     Rollouts without an input row are in no row of the frame, of rollouts with one key the first is (the last with
@@ -47,13 +53,14 @@ def align(inputs: pl.LazyFrame, rollouts: pl.LazyFrame, options: ProfileOptions 
         inputs: As `scan_inputs` gives them.
         rollouts: As `scan_rollouts` gives them.
         options: What to keep of duplicates, and whether masked rollouts are measurements.
+        labels: As `agent_labels` gives them, where these are only some tasks of a run.
     """
     chosen = options or ProfileOptions()
     planned = _whole_lines(inputs)
     finished = _whole_lines(rollouts)
     unique_planned = planned.filter(_is_first_of_key())
-    keep = _is_last_of_key() if chosen.on_duplicate == "last" else _is_first_of_key()
-    frame = _with_agents(_joined(unique_planned, finished.filter(keep)), chosen)
+    grouped = _grouped(unique_planned, finished, chosen)
+    frame = _with_agents(grouped, agent_labels(grouped) if labels is None else labels)
     extra = finished.join(unique_planned, on=names.KEY, how="anti", maintain_order="left")
     problems = [
         _bad_lines(inputs, "inputs"),
@@ -68,6 +75,45 @@ def align(inputs: pl.LazyFrame, rollouts: pl.LazyFrame, options: ProfileOptions 
         ),
     ]
     return Aligned(frame, pl.concat(problems), Completion(frame))
+
+
+def agent_groups(inputs: pl.LazyFrame, rollouts: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
+    """What the planned rollouts of some tasks say of who runs them, as `agent_labels` takes it.
+
+    Args:
+        inputs: As `scan_inputs` gives them.
+        rollouts: As `scan_rollouts` gives them; their metrics are not needed.
+        options: What to keep of duplicates.
+    """
+    planned = _whole_lines(inputs).filter(_is_first_of_key())
+    return _grouped(planned, _whole_lines(rollouts), options).select("_group", "_agent").unique()
+
+
+def agent_labels(grouped: pl.LazyFrame) -> pl.LazyFrame:
+    """Who the groups of a run are.
+
+    Args:
+        grouped: `_group`: the server of a planned rollout if there is one, else its agent; `_agent`. Both are null
+            where there is neither; such a rollout belongs to the run's only agent if there is one.
+
+    Returns:
+        `_group` (String), `_label` (String, the label shown) and `_agent_order` (UInt32, its place among the agents).
+    """
+    # columns of their own first: an aggregate inside such a choice makes Polars 2.1 fail with 16 threads and more
+    owned = (
+        grouped.select("_group", "_agent")
+        .unique()
+        .with_columns(_only_group=_only("_group"), _only_agent=_only("_agent"))
+        .with_columns(_nowhere=pl.col("_group").is_null() & pl.col("_only_group").is_not_null())
+        .select(
+            "_group",
+            _owner=pl.when("_nowhere").then("_only_group").otherwise("_group"),
+            _agent=pl.when("_nowhere").then("_only_agent").otherwise("_agent"),
+        )
+    )
+    labels = _labels(owned.select("_agent", _group="_owner"))
+    groups = owned.select("_group", "_owner").unique()
+    return groups.join(labels, left_on="_owner", right_on="_group", how="left", nulls_equal=True).drop("_owner")
 
 
 def _whole_lines(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -108,6 +154,20 @@ def _faults(rows: pl.LazyFrame, kind: str, role: str) -> pl.LazyFrame:
     )
 
 
+def _grouped(planned: pl.LazyFrame, finished: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
+    """Each planned rollout with what finished of it, whether that is measured, and who it says that it belongs to.
+
+    A row with neither server nor agent takes its rollout's agent.
+    """
+    keep = _is_last_of_key() if options.on_duplicate == "last" else _is_first_of_key()
+    neither = pl.col("_server").is_null() & pl.col("_agent").is_null()
+    measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
+    named = _joined(planned, finished.filter(keep)).with_columns(
+        _agent=pl.when(neither).then("_own_agent").otherwise("_agent"), _measured=measured
+    )
+    return named.with_columns(_group=pl.coalesce("_server", "_agent"))
+
+
 def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
     """Each planned rollout with what finished of it."""
     places = {column: f"_input{column}" for column in PLACE}
@@ -118,27 +178,10 @@ def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _with_agents(joined: pl.LazyFrame, options: ProfileOptions) -> pl.LazyFrame:
-    """Adds which agent each planned rollout belongs to, and which rollouts are measured.
-
-    A row with neither server nor agent takes its rollout's agent, else the run's only one.
-    """
-    neither = pl.col("_server").is_null() & pl.col("_agent").is_null()
-    measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
-    named = joined.with_columns(_agent=pl.when(neither).then("_own_agent").otherwise("_agent"), _measured=measured)
-    grouped = named.with_columns(_group=pl.coalesce("_server", "_agent"))
-    # columns of their own first: an aggregate inside such a choice makes Polars 2.1 fail with 16 threads and more
-    owned = (
-        grouped.with_columns(_only_group=_only("_group"), _only_agent=_only("_agent"))
-        .with_columns(_nowhere=pl.col("_group").is_null() & pl.col("_only_group").is_not_null())
-        .with_columns(
-            _group=pl.when("_nowhere").then("_only_group").otherwise("_group"),
-            _agent=pl.when("_nowhere").then("_only_agent").otherwise("_agent"),
-        )
-        .drop("_only_group", "_only_agent", "_nowhere")
-    )
+def _with_agents(grouped: pl.LazyFrame, labels: pl.LazyFrame) -> pl.LazyFrame:
+    """Adds which agent each planned rollout belongs to."""
     return (
-        owned.join(_labels(owned), on="_group", how="left", nulls_equal=True, maintain_order="left")
+        grouped.join(labels, on="_group", how="left", nulls_equal=True, maintain_order="left")
         .drop("_server", "_agent", "_group")
         .rename({"_label": "_agent"})
         .pipe(_with_row_agents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -53,6 +54,7 @@ class Run:
     Attributes:
         files: Its files by role.
         options: How it is read.
+        begun: Readings of its files that have begun already.
         aligned: Planned and finished rollouts put together, as `align` gives them.
         inputs: Planned rollouts, as `scan_inputs` gives them; those that finished where there is no inputs file.
         failures: Failed attempts, as `scan_failures` gives them.
@@ -61,15 +63,16 @@ class Run:
 
     def __init__(self, files: RunFiles, options: ProfileOptions, *, begun: Begun | None = None) -> None:
         given = begun or Begun()
+        self.begun = given
         self.files = files
         self.options = options
         self._scanned = scan_rollouts(files.rollouts, options, progress=given.progress, begun=given.rollouts)
         if files.inputs:
             self.inputs = scan_inputs(files.inputs, options, progress=given.progress, begun=given.inputs)
-        elif files.rollouts and all(source.is_profile for source in files.rollouts):
+        elif self.is_profile:
             self.inputs = lazy_frame(lambda: planned_rows(files.rollouts))
         else:
-            self.inputs = inputs_of_rollouts(self._scanned, keep="last" if options.on_duplicate == "last" else "first")
+            self.inputs = inputs_of_rollouts(self._scanned, keep=self.kept)
         self.failures = scan_failures(files.failures, jobs=options.jobs)
         self.verdict_lines = read_verdict_lines(files.verdicts)
         self.aligned: Aligned = align(self.inputs, self._scanned, options)
@@ -77,6 +80,16 @@ class Run:
     def __repr__(self) -> str:
         shown = ", ".join(source.shown for source in self.files.rollouts[:3])
         return f"Run({shown}{', …' if len(self.files.rollouts) > 3 else ''})"  # noqa: PLR2004 - a few
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether it is opened from nothing but profiles."""
+        return bool(self.files.rollouts) and all(source.is_profile for source in self.files.rollouts)
+
+    @property
+    def kept(self) -> Literal["first", "last"]:
+        """Which of several rollouts with one key counts."""
+        return "last" if self.options.on_duplicate == "last" else "first"
 
     def load(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         """Reads the files now: the aligned frame, the problems and the failed attempts, which are then kept.
@@ -162,8 +175,11 @@ class Run:
     @cached_property
     def export(self) -> pl.LazyFrame:
         """Finished rollouts with all that it takes to profile them again, by agent, task and rollout."""
-        finished = self.aligned.frame.filter(pl.col("_finished"))
-        return self._judged(finished).sort("_agent_order", *names.KEY)
+        return self.exported(self.aligned.frame)
+
+    def exported(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Finished rollouts, as `export` has them, of an aligned frame that may hold only some tasks of the run."""
+        return self._judged(frame.filter(pl.col("_finished"))).sort("_agent_order", *names.KEY)
 
     def _judged(self, finished: pl.LazyFrame) -> pl.LazyFrame:
         """Rollouts with their verdicts, where there are any."""

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.cli.opening import check_kept, opened
-from pipeline.cli.selecting import selected
+from pipeline.cli.opening import begun, check, check_kept, opened
+from pipeline.cli.selecting import Chosen, selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
-from pipeline.output.export import Exported, facts_of, for_people, rollout_table
+from pipeline.frames.spill import spilling
+from pipeline.output.export import Layout, facts_of, for_people, layout, rollout_table
 from pipeline.output.files import check_folder, make_folder, whole_files
+from pipeline.output.streaming import write_csv, write_parquet
 from pipeline.output.tables import write_table
+from pipeline.portions import RowsOfRun, assembled
 from pipeline.sources.fetching import Place, fetched
+from pipeline.sources.readings import AHEAD
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RunAsked
@@ -41,14 +45,12 @@ def export_run(wanted: Wanted, asked: RunAsked, fields: FieldsAsked, console: Co
         RollprofError: The options do not fit together, the run cannot be read, or the file cannot be written.
     """
     path = _path(wanted)
-    run = opened(asked, console, fields)
-    check_kept(path, run.files)
     if wanted.rows:
-        written = _copy_rows(run, wanted, path, console)
+        written = _copy_rows(_opened(path, asked, fields, console), wanted, path, console)
     elif wanted.tasks:
-        written = _export_tasks(run, path)
+        written = _export_tasks(_opened(path, asked, fields, console), path)
     else:
-        written = _export_rollouts(run, wanted, path, console)
+        written = _export_rollouts(wanted, path, asked, fields, console)
     what = "task" if wanted.tasks else "rollout"
     console.result(f"{written:,} {what}{'' if written == 1 else 's'} in {names.shown(path)}")
     console.object({"rows": written, "outputs": [names.shown(path)]})
@@ -68,20 +70,35 @@ def _path(wanted: Wanted) -> Path:
     return wanted.output
 
 
-def _export_rollouts(run: Run, wanted: Wanted, path: Path, console: Console) -> int:
-    rollouts = selected(collect(run.export), wanted.where)
-    exported = rollout_table(rollouts, integers=wanted.integers)
-    _warn(exported, console)
-    table = exported.table
+def _opened(path: Path, asked: RunAsked, fields: FieldsAsked, console: Console) -> Run:
+    run = opened(asked, console, fields)
+    check_kept(path, run.files)
+    return run
+
+
+def _export_rollouts(wanted: Wanted, path: Path, asked: RunAsked, fields: FieldsAsked, console: Console) -> int:
+    """Exports rollouts piece by piece, so that memory does not grow with the run."""
+    with spilling() as spill:
+        with begun(asked, console, fields, ahead=AHEAD) as run:
+            check_kept(path, run.files)
+            rows = RowsOfRun(run, spill)
+        found = assembled(rows)
+        check(run, found.telling, found.problems, collect(run.failures), asked, console)
+        return _write_rollouts(run, Chosen(found.pieces, wanted.where), wanted, path, console)
+
+
+def _write_rollouts(run: Run, rollouts: Chosen, wanted: Wanted, path: Path, console: Console) -> int:
+    columns, counts = layout(rollouts, integers=wanted.integers)
+    _warn(columns, console)
+    tables = (rollout_table(piece, columns) for piece in rollouts)
     if path.suffix == ".csv":
-        _write(path, lambda file: write_table(for_people(table), file, "csv"))
-        return len(table)
-    options = run.options.model_dump(exclude={"jobs", "cache"}) | {"where": wanted.where}
-    counts = {"rollouts": len(table), "tasks": table[names.TASK].n_unique()}
-    sources = (*run.files.inputs, *run.files.rollouts, *run.files.verdicts)
-    facts = facts_of(exported, sources, options, counts)
-    _write(path, lambda file: table.write_parquet(file, compression="zstd", metadata=facts))
-    return len(table)
+        _write(path, lambda file: write_csv(map(for_people, tables), file))
+    else:
+        options = run.options.model_dump(exclude={"jobs", "cache"}) | {"where": wanted.where}
+        sources = (*run.files.inputs, *run.files.rollouts, *run.files.verdicts)
+        facts = facts_of(columns, sources, options, counts)
+        _write(path, lambda file: write_parquet(tables, file, facts))
+    return counts["rollouts"]
 
 
 def _export_tasks(run: Run, path: Path) -> int:
@@ -107,14 +124,14 @@ def _copy_rows(run: Run, wanted: Wanted, path: Path, console: Console) -> int:
     return len(chosen)
 
 
-def _warn(exported: Exported, console: Console) -> None:
-    for name, count in exported.rounded.items():
+def _warn(columns: Layout, console: Console) -> None:
+    for name, count in columns.rounded.items():
         console.warn(f"{name}: {count:,} whole numbers beyond 2^53 are rounded (--integers '{name}' keeps them)")
-    for name in exported.fractional:
+    for name in columns.fractional:
         console.warn(f"{name}: some values are no whole numbers, so the column is Float64")
 
 
-def _write(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     make_folder(path.parent)
     with whole_files(path) as (file,):
         write(file)

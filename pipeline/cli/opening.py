@@ -53,7 +53,12 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
 
 @contextmanager
 def begun(
-    asked: RunAsked, console: Console, fields: FieldsAsked | None = None, *, needed: Sequence[str] = ()
+    asked: RunAsked,
+    console: Console,
+    fields: FieldsAsked | None = None,
+    *,
+    needed: Sequence[str] = (),
+    ahead: int | None = None,
 ) -> Iterator[Run]:
     """A run with its context that is begun to be read; its inputs file may be missing.
 
@@ -62,6 +67,7 @@ def begun(
         console: Where to say what was taken for what.
         fields: The fields that the user asked for.
         needed: More of them that the command needs, each `NAME=PATH`.
+        ahead: How many chunks a worker may be read before they are taken; None for all.
 
     Raises:
         RollprofError: A file is missing, or the options do not fit together.
@@ -84,7 +90,7 @@ def begun(
     options = ProfileOptions(**about, partial=True, context=True, fields=more)
     for note in files.notes:
         console.say(note)
-    with reading(files, options, quiet=console.quiet) as readings:
+    with reading(files, options, quiet=console.quiet, ahead=ahead) as readings:
         from pipeline.run import Run
 
         yield Run(files, options, begun=readings)
@@ -104,6 +110,31 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None,
     """
     with begun(asked, console, fields, needed=needed) as run:
         frame, problems, failures = run.load()
+    check(run, frame, problems, failures, asked, console)
+    return run
+
+
+def check(
+    run: Run,
+    frame: pl.DataFrame,
+    problems: pl.DataFrame,
+    failures: pl.DataFrame,
+    asked: RunAsked,
+    console: Console,
+) -> None:
+    """Refuses a run whose lines or keys break the contract, and tells of what a user may not expect.
+
+    Args:
+        run: The run.
+        frame: The aligned frame; rows that no notice is about may be missing.
+        problems: As `align` gives them.
+        failures: As `scan_failures` gives them.
+        asked: How it was to be read.
+        console: Where notices go.
+
+    Raises:
+        FaultsError: Its lines or keys break the contract.
+    """
     from pipeline.frames.lazy import collect
     from pipeline.report.faults import refusal
     from pipeline.report.notices import notices, verdict_notices
@@ -124,7 +155,6 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None,
             continue
         first = f" (first: {notice.places[0]})" if notice.places else ""
         console.warn(f"{notice.message}{first}")
-    return run
 
 
 def _nowhere(frame: pl.DataFrame, options: ProfileOptions) -> Iterator[str]:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str = "polars") -> Iterator[Begun]:
+def reading(
+    files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str = "polars", ahead: int | None = None
+) -> Iterator[Begun]:
     """Begins to read what is worth worker processes and is not in the cache; the rest is read when it is needed.
 
     Args:
@@ -29,6 +31,7 @@ def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str
         options: How to read them.
         quiet: Whether no progress is shown.
         heavy: A module that takes long to import and will be needed.
+        ahead: How many chunks a worker may be read before they are taken; None for all.
     """
     of_lines = tuple(source for source in files.rollouts if source.is_dump)
     inputs, rollouts = request_inputs(files.inputs, options), request_rollouts(of_lines, options)
@@ -38,7 +41,7 @@ def reading(files: RunFiles, options: ProfileOptions, *, quiet: bool, heavy: str
     with started(sources, workers) as pool:
         begun: dict[int, Reading] = {}
         if pool is not None:  # inputs first, for the join asks for them first
-            begun = {id(request): begin(request, workers=workers, pool=pool) for request in wanted}
+            begun = {id(request): begin(request, workers=workers, pool=pool, ahead=ahead) for request in wanted}
         total = sum(source.size for source in (*files.rollouts, *files.inputs))
         with importing(heavy, wanted=pool is not None), progress_bar(total, wanted=not quiet) as advance:
             yield Begun(begun.get(id(rollouts)), begun.get(id(inputs)), advance)

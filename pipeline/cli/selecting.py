@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
 from pipeline.errors import UsageError
+from pipeline.frames.lazy import collect
 from pipeline.output.tables import on_one_line
-from pipeline.profile.expressions import is_pattern
+from pipeline.profile.expressions import column, is_pattern
 
 
 def selected(
@@ -25,20 +27,60 @@ def selected(
     Raises:
         UsageError: It cannot be understood, or says nothing of single rows.
     """
-    if where is None:
-        return frame
-    hint = columns_hint(table, frame.columns)
+    return frame if where is None else frame.filter(verdict(frame.lazy(), where, table=table, option=option))
+
+
+class Chosen:
+    """The rows of a table in pieces for which an SQL expression is true; all where there is none.
+
+    It is about the whole table, and the pieces are collected one by one, each time that they are gone through.
+
+    Raises:
+        UsageError: The expression cannot be understood, or says nothing of single rows.
+    """
+
+    def __init__(self, pieces: Sequence[pl.LazyFrame], where: str | None) -> None:
+        self._pieces = pieces
+        self._verdict = None if where is None else verdict(pl.concat(pieces), where)
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        start = 0
+        for piece in self._pieces:
+            rows = collect(piece)
+            yield rows if self._verdict is None else rows.filter(self._verdict.slice(start, len(rows)))
+            start += len(rows)
+
+
+def verdict(rows: pl.LazyFrame, where: str, *, table: str = "rollouts", option: str = "--where") -> pl.Series:
+    """For which rows an SQL expression is true (Boolean); only the columns that it names are collected.
+
+    Args:
+        rows: What is selected from.
+        where: The expression.
+        table: What its rows are.
+        option: What it was given as.
+
+    Raises:
+        UsageError: It cannot be understood, or says nothing of single rows.
+    """
+    columns = rows.collect_schema().names()
+    hint, renamed = columns_hint(table, columns), sql_names(columns)
     try:
-        verdict = frame.rename(sql_names(frame.columns)).select(_where=pl.sql_expr(where))["_where"]
+        asked = pl.sql_expr(where)
+        roots = asked.meta.root_names()
+        found = [name for name in columns if renamed.get(name, name) in roots]
+        needed = columns if any(map(is_pattern, roots)) else found or columns[:1]
+        narrow = collect(rows.select(map(column, needed)))
+        told = narrow.rename(sql_names(needed)).select(_where=asked)["_where"]
     except pl.exceptions.PolarsError as error:
         raise UsageError(f"{option}: {sql_reason(error)}", hint=hint) from error
-    if verdict.dtype not in {pl.Boolean, pl.Null}:
-        raise UsageError(f"{option}: it gives {verdict.dtype}, neither true nor false", hint="Compare it: reward >= 1")
-    if len(verdict) != len(frame):
+    if told.dtype not in {pl.Boolean, pl.Null}:
+        raise UsageError(f"{option}: it gives {told.dtype}, neither true nor false", hint="Compare it: reward >= 1")
+    if len(told) != len(narrow):
         raise UsageError(
             f"{option}: it gives one answer for all {table}", hint="SQL can sum up: rollprof query --sql …"
         )
-    return frame.filter(verdict.fill_null(value=False).cast(pl.Boolean))
+    return told.fill_null(value=False).cast(pl.Boolean)
 
 
 def sql_names(columns: list[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -29,6 +29,7 @@ class Gathered:
 
     Attributes:
         shapes: Every shape met, at the number that `_shape` gives it.
+        cells: How many values are gathered and not taken.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -39,7 +40,9 @@ class Gathered:
         self._bad: list[BadLine] = []
         self._lines_before = np.zeros(max(1, len(sources)), dtype=np.int64)
         self._fields: dict[str, list[Scalar]] = {}
+        self._kinds: dict[str, set[type]] = {}
         self.shapes: dict[Shape, int] = {}
+        self.cells = 0
 
     def add(self, chunk: Chunk, segment_sources: Iterable[int]) -> None:
         """Takes the next chunk; `segment_sources` are the sources of its segments."""
@@ -64,20 +67,43 @@ class Gathered:
             data[name] = pl.Series(texts.different, dtype=pl.String).gather(codes.set(codes < 0, None))
         for name, values in chunk.fields.items():
             self._fields.setdefault(name, []).extend(values)
+            self._kinds.setdefault(name, set()).update(map(type, values))
+        self.cells += len(cells) * (len(data) + len(chunk.fields))
         self._frames.append(pl.DataFrame(data))
         self._bad += [bad._replace(line=bad.line + int(self._lines_before[bad.source])) for bad in chunk.bad]
         for source, lines in zip(segment_sources, chunk.lines, strict=True):
             self._lines_before[source] += lines
 
+    def take(self) -> pl.DataFrame:
+        """The usable rows gathered since the last time, the fields asked for as JSON, for their type is not known yet.
+
+        They are forgotten, but for their columns.
+        """
+        good = self._good()
+        self._frames, self.cells = [good.clear()], 0
+        asked = {name: pl.Series(map(json.dumps, values), dtype=pl.String) for name, values in self._fields.items()}
+        self._fields = {name: [] for name in self._fields}
+        return self._told(good.with_columns(**asked))
+
+    @property
+    def fields(self) -> dict[str, type[pl.DataType]]:
+        """The fields asked for, with the types that they have so far."""
+        return {name: _type(kinds - {type(None)}) for name, kinds in self._kinds.items()}
+
     def frame(self) -> pl.DataFrame:
-        """All rows; a bad line is a row whose `_problem` says why, with no other values."""
+        """All rows that were not taken; a bad line is a row whose `_problem` says why, with no other values."""
         bad = pl.DataFrame(
             [(b.source, b.line, b.offset, b.length, b.reason, b.torn) for b in self._bad], schema=BAD_LINE, orient="row"
         )
-        asked = [pl.DataFrame({name: _field(values) for name, values in self._fields.items()})]
-        good = pl.concat(self._frames, how="diagonal_relaxed", rechunk=True) if self._frames else pl.DataFrame()
-        good = pl.concat([good, *asked], how="horizontal") if self._fields else good
-        whole = pl.concat([good, bad], how="diagonal_relaxed", rechunk=True)
+        asked = [pl.DataFrame({name: field(self._fields[name], dtype) for name, dtype in self.fields.items()})]
+        good = pl.concat([self._good(), *asked], how="horizontal") if self._fields else self._good()
+        return self._told(pl.concat([good, bad], how="diagonal_relaxed", rechunk=True))
+
+    def _good(self) -> pl.DataFrame:
+        return pl.concat(self._frames, how="diagonal_relaxed", rechunk=True) if self._frames else pl.DataFrame()
+
+    def _told(self, whole: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the texts that their numbers stand for."""
         paths = pl.Series([source.shown for source in self._sources], dtype=pl.String)
         told = [paths.gather(whole["_source"]).alias("_source")]
         if "_shape" in whole.columns:
@@ -93,17 +119,29 @@ def empty_frame(texts: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(schema=schema | places | dict.fromkeys(texts, pl.String))
 
 
-def _field(values: list[Scalar]) -> pl.Series:
-    """The values of a field as one column: flags, whole numbers, numbers, or else texts, numbers as JSON."""
-    kinds = {type(value) for value in values} - {type(None)}
+def with_fields(rows: pl.DataFrame, fields: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Rows as `Gathered.take` gives them, with fields in the types that they have over all rows."""
+    return rows.with_columns(
+        field([json.loads(text) for text in rows[name]], dtype).alias(name) for name, dtype in fields.items()
+    )
+
+
+def field(values: Sequence[Scalar], dtype: type[pl.DataType]) -> pl.Series:
+    """The values of a field as one column; numbers and flags among texts are JSON."""
+    if dtype == pl.Float64:
+        return pl.Series([None if value is None else float(value) for value in values], dtype=dtype)
+    if dtype == pl.String:
+        values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return pl.Series(values, dtype=dtype)
+
+
+def _type(kinds: set[type]) -> type[pl.DataType]:
+    """The type of a field whose values are of these kinds: flags, whole numbers, numbers, or else texts."""
     if kinds <= {bool}:
-        return pl.Series(values, dtype=pl.Boolean)
+        return pl.Boolean
     if kinds <= {int}:
-        return pl.Series(values, dtype=pl.Int64)
-    if kinds <= {int, float}:
-        return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)
-    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-    return pl.Series(texts, dtype=pl.String)
+        return pl.Int64
+    return pl.Float64 if kinds <= {int, float} else pl.String
 
 
 def _series(column: Column) -> pl.Series:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.frames.metrics import RAW, metric_of, raw_column, shape_of, shape_text
+from pipeline.frames.spill import slices
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, ends_digest
+from pipeline.sources.plans import UNNUMBERED
 from pipeline.sources.reading import Metric
 
 FACTS = "rollprof."
@@ -36,35 +39,51 @@ def exported_rows(sources: Sequence[Source], options: ReadOptions, *, first_numb
     Raises:
         SourceError: A file cannot be read, or is no export of rollouts.
     """
-    frames = [_rows(source, number, options) for number, source in enumerate(sources, first_number)]
-    return pl.concat(frames, how="diagonal_relaxed")
+    numbered = enumerate(sources, first_number)
+    read = (rows for number, source in numbered for rows in exported_slices(source, number, options))
+    return pl.concat(read, how="diagonal_relaxed")
 
 
-def _rows(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
+def exported_slices(
+    source: Source, number: int, options: ReadOptions, *, values: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """The rows of one export as `exported_rows` gives them, in order, so many values at a time; at least one slice.
+
+    Args:
+        source: A Parquet file that `rollprof export` wrote.
+        number: Its number among all sources of the run.
+        options: Which metrics are wanted.
+        values: About how many values a slice has; None for all.
+
+    Raises:
+        SourceError: The file cannot be read, or is no export of rollouts.
+    """
     try:
-        return _checked(source, number, options)
+        yield from _slices(source, number, options, values)
     except (pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
         reason = f"{error}".splitlines()[0] if f"{error}" else type(error).__name__
         raise SourceError(f"cannot be read: {reason}", where=source.shown, hint="Export it again.") from error
 
 
-def _checked(source: Source, number: int, options: ReadOptions) -> pl.DataFrame:
-    frame = pl.read_parquet(source.path, columns=_columns(source, options))
+def _slices(source: Source, number: int, options: ReadOptions, values: int | None) -> Iterator[pl.DataFrame]:
+    whole = pl.scan_parquet(source.path, glob=False)
+    lazy = whole.select(cs.by_index(_columns(whole.collect_schema(), options)))
     told = pl.read_parquet_metadata(source.path)
-    missing = [name for name in NEEDED if name not in frame.columns]
+    missing = [name for name in NEEDED if name not in lazy.collect_schema()]
     if missing:
         raise SourceError(
             f"is no export of rollouts: it has no column {missing[0]}",
             where=source.shown,
             hint="Make it with rollprof export RUN -o FILE.parquet.",
         )
-    frame = frame.cast(dict.fromkeys(names.KEY, pl.Int64))
     types = json.loads(told.get(f"{FACTS}types", "{}"))
-    as_in_the_dump = {name: _typed(frame[name], types.get(name)) for name in frame.columns}
     dumps = json.loads(told.get(f"{FACTS}sources", "[]"))
     places = {dump["path"]: _dump_of(source.path, dump) for dump in dumps}
-    read = _as_read(pl.DataFrame(as_in_the_dump), number, options)
-    return read.with_columns(pl.col("_source").replace(places))
+    for rows in slices(lazy, values):
+        frame = rows.cast(dict.fromkeys(names.KEY, pl.Int64))
+        as_in_the_dump = {name: _typed(frame[name], types.get(name)) for name in frame.columns}
+        read = _as_read(pl.DataFrame(as_in_the_dump), number, options)
+        yield read.with_columns(pl.col("_source").replace(places))
 
 
 def _typed(values: pl.Series, kind: str | None) -> pl.Series:
@@ -87,12 +106,12 @@ def _dump_of(export: Path, dump: dict[str, Any]) -> str:
     return f"{dump['absolute']}{changed}"
 
 
-def _columns(source: Source, options: ReadOptions) -> list[int]:
+def _columns(schema: pl.Schema, options: ReadOptions) -> list[int]:
     """The columns to read by their place, for names can look like patterns: of the metrics only those wanted."""
     only = options.metrics
     return [
         place
-        for place, name in enumerate(pl.read_parquet_schema(source.path))
+        for place, name in enumerate(schema)
         if only is None
         or name in only
         or (name.startswith(names.INTERNAL) and not (name.startswith(RAW) and metric_of(name)[1] not in only))
@@ -115,6 +134,7 @@ def _as_read(frame: pl.DataFrame, number: int, options: ReadOptions) -> pl.DataF
             kept = raw_column(metric)
             raw.setdefault(kept, frame[kept if kept in frame.columns else metric[1]].alias(kept))
     about = rows.with_columns(
+        _flags=pl.col("_flags").cast(pl.UInt8) & pl.lit(255 - UNNUMBERED, pl.UInt8),
         _shape=pl.col("_shape").replace_strict(told, return_dtype=pl.String),
         _problem=pl.lit(None, pl.String),
         _torn=pl.lit(None, pl.Boolean),

@@ -56,7 +56,7 @@ def scan_inputs(
     def read() -> pl.DataFrame:
         request, workers = request_inputs(opened, chosen), jobs or chosen.jobs or usable_cores()
         read_rows = frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)
-        return with_context(_frame(read_rows, len(opened)), chosen, ROOT)
+        return planned_rollouts(read_rows, chosen, sources=len(opened))
 
     return lazy_frame(read)
 
@@ -85,9 +85,19 @@ def _by_label(rollouts: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
     return rollouts.with_columns(_agent=pl.coalesce(LABEL, "_agent"), _server=server)
 
 
-def _frame(read_rows: pl.DataFrame, sources: int) -> pl.DataFrame:
-    blank = empty_frame(TEXTS)
-    frame = pl.concat([blank, read_rows], how="diagonal_relaxed")
+def planned_rollouts(read_rows: pl.DataFrame, options: ReadOptions, *, sources: int) -> pl.DataFrame:
+    """Rows as they were read, with their context, as `scan_inputs` gives them.
+
+    Args:
+        read_rows: Rows, all of each task that is among them.
+        options: Whether a context was asked for.
+        sources: How many files they are from.
+    """
+    frame = pl.concat([empty_frame(TEXTS), read_rows], how="diagonal_relaxed")
+    return with_context(_without_copies(frame, sources), options, ROOT)
+
+
+def _without_copies(frame: pl.DataFrame, sources: int) -> pl.DataFrame:
     if sources <= 1:
         return frame.drop("_digest", strict=False)
     same = (*names.KEY, "_digest")

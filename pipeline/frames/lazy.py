@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
@@ -38,6 +41,22 @@ def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
         yield (found if n_rows is None else found.head(n_rows)).collect()
 
     return register_io_source(batches, schema=lambda: frame().schema, is_pure=True)
+
+
+@contextlib.contextmanager
+def system_errors() -> Iterator[None]:
+    """Raises an error of the system as what it is, which Polars tells by its number only.
+
+    Raises:
+        OSError: Polars could not read or write a file.
+    """
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:

@@ -40,10 +40,35 @@ def profiled_rows(sources: Sequence[Source], *, first_number: int = 0) -> pl.Dat
     Raises:
         SourceError: A file cannot be read, or is no profile.
     """
+    return pl.concat(profiled_slices(sources, first_number=first_number), how="diagonal_relaxed")
+
+
+def profiled_slices(
+    sources: Sequence[Source], *, first_number: int = 0, values: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """The rollouts of profiles as `profiled_rows` gives them, about so many values at a time; at least one slice.
+
+    Args:
+        sources: `*_reward_profiling.jsonl`.
+        first_number: The number of the first of them among all sources of the run.
+        values: About how many values a slice has; None for all.
+
+    Raises:
+        SourceError: A file cannot be read, or is no profile.
+    """
     found: list[dict[str, Any]] = []
+    gathered = 0
     for number, source in enumerate(sources, first_number):
         for row in _profile_rows(source):
             found += [_rollout(source, number, row, info) for info in row.infos]
+            gathered += sum(map(len, found[len(found) - len(row.infos) :]))
+            if values is not None and gathered >= values:
+                yield _frame(found)
+                found, gathered = [], 0
+    yield _frame(found)
+
+
+def _frame(found: list[dict[str, Any]]) -> pl.DataFrame:
     blank: dict[str, Any] = {"_line": pl.Int64, "_offset": pl.Int64, "_length": pl.Int64, "_agent": pl.String}
     blank |= {
         "_server": pl.String,
@@ -53,11 +78,8 @@ def profiled_rows(sources: Sequence[Source], *, first_number: int = 0) -> pl.Dat
         "_torn": pl.Boolean,
     }
     schema = blank | {"_masked": pl.Boolean, "_flags": pl.UInt8, "_shape": pl.String}
-    return (
-        pl.from_dicts(found, schema_overrides=schema, infer_schema_length=None)
-        if found
-        else pl.DataFrame(schema=schema)
-    )
+    read = pl.from_dicts(found, schema_overrides=schema, infer_schema_length=None) if found else pl.DataFrame()
+    return pl.concat([pl.DataFrame(schema=schema), read], how="diagonal_relaxed")
 
 
 def planned_rows(sources: Sequence[Source]) -> pl.DataFrame:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
-from pipeline import names
 from pipeline.frames.chunks import empty_frame
 from pipeline.frames.context import with_context
 from pipeline.frames.exported import exported_rows
 from pipeline.frames.lazy import lazy_frame
-from pipeline.frames.metrics import RAW, metric_of, with_final_names, without_infinities
+from pipeline.frames.metrics import RAW, metric_of, without_infinities
+from pipeline.frames.naming import with_final_names
+from pipeline.frames.numbering import MIXED, PROMPTS, numbered, unnumbered
 from pipeline.frames.profiled import profiled_rows
 from pipeline.frames.scanning import Progress, frame_of
 from pipeline.options import ReadOptions
 from pipeline.sources.files import Source, open_source
-from pipeline.sources.plans import NO_RESPONSE, TRUNCATED, UNNUMBERED
+from pipeline.sources.plans import NO_RESPONSE, TRUNCATED
+from pipeline.sources.reading import Metric
 from pipeline.sources.readings import Reading
 from pipeline.sources.rollouts import ROOT, request_rollouts
 from pipeline.sources.workers import usable_cores
@@ -65,7 +68,10 @@ def scan_rollouts(
             read_rows.append(exported_rows(exports, chosen, first_number=len(of_lines)))
         if profiles:
             read_rows.append(profiled_rows(profiles, first_number=len(of_lines) + len(exports)))
-        return _frame(pl.concat(read_rows, how="diagonal_relaxed"), chosen)
+        rows = with_place(pl.concat(read_rows, how="diagonal_relaxed"))
+        if chosen.assign_indices:
+            rows = _with_indices(rows)
+        return with_final_names(*prepared(rows, chosen)).frame
 
     return lazy_frame(read)
 
@@ -76,21 +82,43 @@ def opened_sources(sources: Iterable[Source | str | Path] | str | Path) -> tuple
     return tuple(source if isinstance(source, Source) else open_source(source) for source in several)
 
 
-def _frame(read_rows: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
+def with_place(read_rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with every column that a rollout has beside its numbers and its context, be it nowhere."""
     blank = empty_frame((*TEXTS, "_shape")).with_columns(
         _masked=pl.lit(None, pl.Boolean), _flags=pl.lit(None, pl.UInt8)
     )
-    frame = pl.concat([blank, read_rows], how="diagonal_relaxed")
+    return pl.concat([blank, read_rows], how="diagonal_relaxed")
+
+
+class Prepared(NamedTuple):
+    """Rollouts whose metrics are still to be named.
+
+    Attributes:
+        rows: Every column but the metrics.
+        raw: The finite numbers of each metric where it stands.
+        measured: Which rows are measurements (Boolean).
+    """
+
+    rows: pl.DataFrame
+    raw: dict[Metric, pl.Series]
+    measured: pl.Series
+
+
+def prepared(frame: pl.DataFrame, options: ReadOptions) -> Prepared:
+    """Rows as they were read, with their context and without numbers that are none.
+
+    Args:
+        frame: As `with_place` gives it, numbered if need be.
+        options: Whether a context was asked for, and which rows are measurements.
+    """
     if options.context:
         frame = with_context(frame, options, ROOT).with_columns(_truncated=_truncated())
-    if options.assign_indices:
-        frame = _with_indices(frame)
     columns = [name for name in frame.columns if name.startswith(RAW)]
     raw, unfinite = without_infinities({metric_of(name): frame[name] for name in columns}, len(frame))
     if "_unfinite" in frame.columns:  # an export tells of what was left out when it was made
         unfinite += frame["_unfinite"].fill_null(0).cast(pl.UInt32)
     rows = frame.drop(*columns, "_prompt", strict=False).with_columns(_unfinite=unfinite)
-    return with_final_names(rows, raw, measured_rows(rows, options)).frame
+    return Prepared(rows, raw, measured_rows(rows, options))
 
 
 def _truncated() -> pl.Expr:
@@ -108,16 +136,10 @@ def measured_rows(frame: pl.DataFrame, options: ReadOptions) -> pl.Series:
 
 
 def _with_indices(frame: pl.DataFrame) -> pl.DataFrame:
-    """Numbers rows without indices: same prompt = same task, in order of appearance; order = rollout."""
-    whole = pl.col("_problem").is_null()
-    without = whole & (pl.col("_flags") & UNNUMBERED > 0)
-    counted = frame.select(whole=whole.sum(), without=without.sum()).row(0, named=True)
-    if not counted["without"]:
+    """Numbers rows without indices, unless other rows have them: then these are of no use."""
+    without = unnumbered(frame)
+    if not without.any():
         return frame
-    if counted["without"] < counted["whole"]:
-        reason = pl.lit(f"has no {names.TASK}, while other rows have")
-        return frame.with_columns(_problem=pl.when(without).then(reason).otherwise("_problem"))
-    tasks = frame.filter(without)["_prompt"].unique(maintain_order=True)
-    numbers = pl.DataFrame({"_prompt": tasks, names.TASK: pl.Series(range(len(tasks)), dtype=pl.Int64)})
-    numbered = frame.drop(names.TASK).join(numbers, on="_prompt", how="left", maintain_order="left")
-    return numbered.with_columns(pl.when(whole).then(pl.int_range(pl.len()).over("_prompt")).alias(names.ROLLOUT))
+    if without.sum() < frame["_problem"].null_count():
+        return frame.with_columns(_problem=pl.when(without).then(pl.lit(MIXED)).otherwise("_problem"))
+    return numbered(frame, PROMPTS)[0]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import polars as pl
 
 from pipeline.frames.chunks import Gathered
+from pipeline.frames.spill import Spill
 from pipeline.sources import cache
 from pipeline.sources.readings import Reading, Request, begin
 
@@ -46,19 +47,41 @@ def frame_of(
     return frame
 
 
-def gather(reading: Reading, progress: Progress | None = None) -> Gathered:
+def gather(
+    reading: Reading, progress: Progress | None = None, *, full: Callable[[Gathered], None] | None = None
+) -> Gathered:
     """Takes every chunk of a reading.
 
     Args:
         reading: What has begun to be read.
         progress: Called with the number of bytes read since the last call.
+        full: Called after each chunk; it may take rows.
     """
     gathered = Gathered(reading.sources)
     for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
         gathered.add(chunk, [segment.source for segment in job.segments])
+        if full is not None:
+            full(gathered)
         if progress is not None:
             progress(chunk.bytes)
     return gathered
+
+
+def kept_rows(key: str, spill: Spill) -> pl.LazyFrame | None:
+    """The rows that are kept under a key, as a file of their own; None where there are none that can be read."""
+    with spill.file() as path:
+        with path.open("wb") as file:
+            whole = cache.copy_kept(key, file)
+        if not whole:
+            path.unlink()
+            return None
+    rows = pl.scan_parquet(path, glob=False)
+    try:
+        rows.collect_schema()
+    except (pl.exceptions.PolarsError, OSError):  # kept by another version of Polars
+        cache.drop(key)
+        return None
+    return rows
 
 
 def keep_frame(key: str, frame: pl.DataFrame) -> None:

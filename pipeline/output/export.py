@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,24 +35,35 @@ NOT_KEPT = (
 )
 
 
-class Exported(NamedTuple):
-    """A table of rollouts, and what to know of it.
+class Numbers(NamedTuple):
+    """What to know of the numbers of a column: whether all are whole, and how many whole ones are beyond 2^53."""
+
+    whole: bool = True
+    beyond: int = 0
+
+    def __or__(self, others: Numbers) -> Numbers:
+        """What to know of these numbers and of others."""
+        return Numbers(self.whole and others.whole, self.beyond + others.beyond)
+
+
+class Layout(NamedTuple):
+    """The columns of a table of rollouts, and what to know of them.
 
     Attributes:
-        table: One row a rollout, by agent, task and rollout.
+        columns: Every column in order; the type of a metric, None for what rollouts are told apart by.
         types: Columns that are whole numbers in the dump and doubles here, or the other way round: their type there.
         rounded: Columns with whole numbers beyond 2^53, which a double rounds, and how many they are.
         fractional: Token columns that are kept as doubles, because some of their values are no whole numbers.
     """
 
-    table: pl.DataFrame
+    columns: dict[str, type[pl.DataType] | None]
     types: dict[str, str]
     rounded: dict[str, int]
     fractional: list[str]
 
 
-def rollout_table(rollouts: pl.DataFrame, *, integers: Sequence[str] = ()) -> Exported:
-    """Rollouts with column types that do not depend on the run.
+def layout(pieces: Iterable[pl.DataFrame], *, integers: Sequence[str] = ()) -> tuple[Layout, dict[str, int]]:
+    """Column types that do not depend on the run, and how many rollouts and tasks there are.
 
     Columns: both indices (Int64), `_agent` (String), reward (Float64), input, output and total tokens (Int64), every
     other metric (Float64; Int64 if its name ends in `_tokens` or is one of `integers`); then what rollouts are told
@@ -60,47 +71,81 @@ def rollout_table(rollouts: pl.DataFrame, *, integers: Sequence[str] = ()) -> Ex
     without any value has its type all the same.
 
     Args:
-        rollouts: As `Run.export` gives them.
+        pieces: Rollouts as `Run.export` gives them, in pieces that have the same columns; at least one.
         integers: Metrics that are Int64.
 
     Raises:
         UsageError: A metric that is to be Int64 has other numbers.
     """
-    metrics = dict.fromkeys([*ALWAYS, *metrics_of(rollouts.columns)])
+    schema, numbers, height, tasks = pl.Schema(), dict[str, Numbers](), 0, pl.Series(dtype=pl.Int64)
+    for piece in pieces:
+        schema = piece.schema
+        height += len(piece)
+        tasks = pl.concat([tasks, piece[names.TASK].unique().alias("")])
+        for name, told in _numbers_in(piece, integers).items():
+            numbers[name] = numbers.get(name, Numbers()) | told
+    return _layout(schema, numbers, integers), {"rollouts": height, "tasks": tasks.n_unique()}
+
+
+def _numbers_in(rollouts: pl.DataFrame, integers: Sequence[str]) -> dict[str, Numbers]:
+    """What to know of the numbers of each metric before its type is chosen."""
+    found = {}
+    for name in rollouts.columns:
+        if name.startswith(RAW) or not name.startswith(names.INTERNAL):
+            values = rollouts[name].alias("")  # a series whose name is a pattern misbehaves
+            asked = _metric(name) in integers or _metric(name).endswith(TOKENS)
+            beyond = int((values.abs() > LARGEST_EXACT).sum()) if values.dtype == pl.Int64 else 0
+            found[name] = Numbers(asked and _is_whole(values), beyond)
+    return found
+
+
+def _layout(schema: pl.Schema, numbers: Mapping[str, Numbers], integers: Sequence[str]) -> Layout:
+    metrics = dict.fromkeys([*ALWAYS, *metrics_of(schema), *integers])  # a shard may have none of them
     for name in integers:
-        metrics.setdefault(name)  # a shard may have none of them
-        if name in rollouts.columns and not _is_whole(rollouts[name].alias("")):
+        if name in schema and not numbers[name].whole:
             raise UsageError(f"--integers {name}: some of its numbers are not whole", hint="Leave it out.")
-    found = Exported(pl.DataFrame(), {}, {}, [])
-    internal = [name for name in rollouts.columns if name.startswith(names.INTERNAL) and name not in NOT_KEPT]
-    columns: dict[str, pl.Series] = {}
+    found = Layout({}, {}, {}, [])
+    internal = [name for name in schema if name.startswith(names.INTERNAL) and name not in NOT_KEPT]
     for name in dict.fromkeys([*FIRST, *metrics, *internal]):
+        is_metric = name.startswith(RAW) or name in metrics
+        told = numbers.get(name, Numbers())
+        found.columns[name] = _type(name, schema.get(name), told, integers, found) if is_metric else None
+    return found
+
+
+def _type(
+    name: str, dtype: pl.DataType | None, told: Numbers, integers: Sequence[str], found: Layout
+) -> type[pl.DataType]:
+    """The type that a metric has in every export; what that changes is noted."""
+    is_tokens = _metric(name).endswith(TOKENS)
+    wanted = pl.Int64 if _metric(name) in integers or (is_tokens and told.whole) else pl.Float64
+    if dtype in {pl.Int64, pl.Float64} and dtype != wanted:
+        found.types[name] = str(dtype)
+    if wanted == pl.Float64 and is_tokens:
+        found.fractional.append(name)
+    if wanted == pl.Float64 and told.beyond:
+        found.rounded[name] = told.beyond
+    return wanted
+
+
+def rollout_table(rollouts: pl.DataFrame, columns: Layout) -> pl.DataFrame:
+    """Rollouts, or some of them, as the table that a layout tells of.
+
+    Args:
+        rollouts: As `Run.export` gives them.
+        columns: As `layout` gives it.
+    """
+    table: dict[str, pl.Series] = {}
+    for name, dtype in columns.columns.items():
         missing = name not in rollouts.columns
         values = pl.Series([None] * len(rollouts), dtype=pl.Null) if missing else rollouts[name].alias("")
-        if name.startswith(RAW) or name in metrics:
-            columns[name] = _metric(values, name, integers, found)
-        else:
-            columns[name] = _context(values, name)
-    return found._replace(table=pl.DataFrame(columns))
+        table[name] = _context(values, name) if dtype is None else values.cast(dtype)
+    return pl.DataFrame(table)
 
 
-def _metric(values: pl.Series, name: str, integers: Sequence[str], found: Exported) -> pl.Series:
-    """The numbers of a metric in the type that it has in every export; what that changes is noted.
-
-    The series has no name of its own, for one whose name is a pattern misbehaves.
-    """
-    metric = metric_of(name)[1] if name.startswith(RAW) else name
-    is_tokens = metric.endswith(TOKENS)
-    wanted = pl.Int64 if metric in integers or (is_tokens and _is_whole(values)) else pl.Float64
-    if values.dtype in {pl.Int64, pl.Float64} and values.dtype != wanted:
-        found.types[name] = str(values.dtype)
-    if wanted == pl.Int64:
-        return values.cast(pl.Int64)
-    if is_tokens:
-        found.fractional.append(name)
-    if values.dtype == pl.Int64 and (beyond := int((values.abs() > LARGEST_EXACT).sum())):
-        found.rounded[name] = beyond
-    return values.cast(pl.Float64)
+def _metric(name: str) -> str:
+    """The name of the metric that a column is for."""
+    return metric_of(name)[1] if name.startswith(RAW) else name
 
 
 def _context(values: pl.Series, name: str) -> pl.Series:
@@ -111,7 +156,7 @@ def _context(values: pl.Series, name: str) -> pl.Series:
 
 
 def facts_of(
-    exported: Exported, sources: Iterable[Source], options: dict[str, Any], counts: dict[str, int]
+    columns: Layout, sources: Iterable[Source], options: dict[str, Any], counts: dict[str, int]
 ) -> dict[str, str]:
     """What a Parquet file says of where it comes from: tool, sources with size and SHA-256, options, row counts."""
     told = [
@@ -129,7 +174,7 @@ def facts_of(
         "sources": told,
         "options": options,
         "rows": counts,
-        "types": exported.types,
+        "types": columns.types,
     }
     return {f"{FACTS}{name}": json.dumps(value, ensure_ascii=False) for name, value in about.items()}
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.frames.lazy import collect, collect_all
-from pipeline.frames.metrics import settled
+from pipeline.frames.naming import settled
 from pipeline.output.files import make_folder, whole_files
 from pipeline.output.jsonl import agent_entries, json_text, repeat_entries, task_openings, task_rows, write_text
 from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout

@@ -30,13 +30,14 @@ def plain_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str
     return "\n".join(lines)
 
 
-def write_table(frame: pl.DataFrame, file: IO[bytes], form: Format) -> None:
+def write_table(frame: pl.DataFrame, file: IO[bytes], form: Format, *, header: bool = True) -> None:
     """Writes a frame as a table: UTF-8, LF, JSON without NaN, numbers to their last digit but in `table` and `md`.
 
     Args:
         frame: What to write.
         file: Where to.
         form: How; a list is JSON text in `table`, `md` and `csv`.
+        header: Whether CSV starts with the names of the columns.
     """
     if form == "parquet":
         frame.write_parquet(file, compression="zstd")
@@ -46,7 +47,7 @@ def write_table(frame: pl.DataFrame, file: IO[bytes], form: Format) -> None:
         lines = b",\n".join(_json(row) for row in _rows(frame))
         file.write(b"[" + lines + b"]\n")
     elif form == "csv":
-        _with_flat_lists(_finite(frame)).write_csv(file)
+        _with_flat_lists(_finite(frame)).write_csv(file, include_header=header)
     else:
         rows = [[_flat(value) for value in row.values()] for row in _rows(frame)]
         text_table = plain_table(frame.columns, rows) if form == "table" else _markdown(frame.columns, rows)

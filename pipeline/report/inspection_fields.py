@@ -128,7 +128,7 @@ def export_of(source: Source) -> Export:
         SourceError: It cannot be read.
     """
     try:
-        frame = pl.scan_parquet(source.path)
+        frame = pl.scan_parquet(source.path, glob=False)
         schema = frame.collect_schema()
         rows = frame.select(pl.len()).collect().item()
         values = frame.select(pl.all().count()).collect().row(0)

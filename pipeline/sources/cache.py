@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -14,6 +15,7 @@ import time
 from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import IO
 
 from pipeline.leftovers import undone
 from pipeline.sources.files import Source, ends_digest
@@ -23,6 +25,7 @@ WORTHWHILE_BYTES = 8 << 20
 LARGEST_SHARE = 4
 BOUND_BYTES = 4 << 30
 DIGEST_BYTES = 32
+BLOCK_BYTES = 1 << 20
 SUFFIX = ".rollprof"
 HALF = ".tmp"
 HALF_SECONDS = 3600
@@ -69,16 +72,38 @@ def has(key: str | None) -> bool:
 
 def kept(key: str) -> bytes | None:
     """What is kept under a key; None where nothing whole is."""
+    content = io.BytesIO()
+    return content.getvalue() if copy_kept(key, content) else None
+
+
+def copy_kept(key: str, file: IO[bytes]) -> bool:
+    """Copies what is kept under a key to a file; whether there was something whole.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     path = _path(key)
     try:
-        content = path.read_bytes()
         os.utime(path)
+        source = path.open("rb")
     except OSError:
-        return None
-    if hashlib.blake2b(content[DIGEST_BYTES:], digest_size=DIGEST_BYTES).digest() == content[:DIGEST_BYTES]:
-        return content[DIGEST_BYTES:]
+        return False
+    with source:
+        wanted, found = _read(source, DIGEST_BYTES), hashlib.blake2b(digest_size=DIGEST_BYTES)
+        while block := _read(source, BLOCK_BYTES):
+            found.update(block)
+            file.write(block)
+    if found.digest() == wanted:
+        return True
     drop(key)
-    return None
+    return False
+
+
+def _read(source: IO[bytes], size: int) -> bytes:
+    """The next bytes of what is kept; none where the file fails, which the digest then tells."""
+    with contextlib.suppress(OSError):
+        return source.read(size)
+    return b""
 
 
 def keep(key: str, content: bytes | memoryview) -> None:

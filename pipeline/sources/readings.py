@@ -12,6 +12,8 @@ from pipeline.sources.workers import Pool, map_jobs
 
 IN_PROCESS_BYTES = 8 << 20
 SMALLEST_SHARE = 1 << 20
+AHEAD = 2
+"""So many chunks a worker are read ahead of whoever takes them, where memory is to be bounded."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +69,22 @@ def useful_workers(sources: Sequence[Source], workers: int) -> int:
     return max(1, min(workers, sum(source.size for source in sources) // SMALLEST_SHARE))
 
 
-def begin(request: Request, *, workers: int, pool: Pool | None = None) -> Reading:
+def begin(request: Request, *, workers: int, pool: Pool | None = None, ahead: int | None = None) -> Reading:
     """Begins to read every source once.
 
     Args:
         request: What to read, and how.
         workers: How many processes may read.
         pool: Workers that are running already; else some are started with the first chunk asked for, if that pays off.
+        ahead: How many chunks a worker may be read before they are taken; None for all.
     """
     share = min(SEGMENT_BYTES, max(SMALLEST_SHARE, -(-request.size // max(1, workers))))
     batches = segments(request.sources, segment_bytes=share)
     jobs = [request.template._replace(segments=batch) for batch in batches]
+    window = None if ahead is None else ahead * workers
     if pool is not None:
-        chunks = pool.submit(request.read, jobs)
+        chunks = pool.submit(request.read, jobs, ahead=window)
     else:
-        chunks = map_jobs(request.read, jobs, workers=workers if pays_off(request.sources, workers) else 1)
+        useful = workers if pays_off(request.sources, workers) else 1
+        chunks = map_jobs(request.read, jobs, workers=useful, ahead=window)
     return Reading(request.sources, jobs, chunks)

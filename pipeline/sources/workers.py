@@ -9,7 +9,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
@@ -30,8 +30,14 @@ serve()
 """
 
 
-def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iterator[R]:
+def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int, ahead: int | None = None) -> Iterator[R]:
     """The results of `work` on each job, in the order of the jobs, over as many processes.
+
+    Args:
+        work: What to do.
+        jobs: What to do it on.
+        workers: How many processes.
+        ahead: How many jobs may be done before their results are taken; None for all.
 
     Raises:
         WorkerError: A worker process ended before its work was done.
@@ -41,7 +47,7 @@ def map_jobs(work: Callable[[J], R], jobs: Sequence[J], *, workers: int) -> Iter
         yield from map(work, jobs)
         return
     with Pool(min(workers, len(jobs))) as pool:
-        yield from pool.submit(work, jobs)
+        yield from pool.submit(work, jobs, ahead=ahead)
 
 
 class Pool:
@@ -83,26 +89,31 @@ class Pool:
         for process in self._processes:
             process.kill()
 
-    def submit(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
-        """Starts the work on each job at once; the results come in the order of the jobs.
+    def submit(self, work: Callable[[J], R], jobs: Sequence[J], *, ahead: int | None = None) -> Iterator[R]:
+        """Starts the work on each job at once, or no more than `ahead` of those whose results are not yet taken.
+
+        The results come in the order of the jobs.
 
         Raises:
             WorkerError: A worker process ended before its work was done.
             RollprofError: As `work` raised it.
         """
-        first = self._given
-        for job in jobs:
-            self._todo.put((self._given, work, job))
-            self._given += 1
-        return self._results(range(first, self._given))
+        numbered = [(number, work, job) for number, job in enumerate(jobs, self._given)]
+        self._given += len(numbered)
+        at_once = numbered[:ahead]
+        for given in at_once:
+            self._todo.put(given)
+        return self._results(numbered, len(at_once))
 
-    def _results(self, numbers: range) -> Iterator[Any]:
-        for wanted in numbers:
+    def _results(self, numbered: list[tuple[int, Any, Any]], ahead: int) -> Iterator[Any]:
+        for place, (wanted, _, _) in enumerate(numbered):
             while wanted not in self._early:
                 number, result = self._done.get()
                 if isinstance(result, BaseException):
                     raise result
                 self._early[number] = result
+            if place + ahead < len(numbered):
+                self._todo.put(numbered[place + ahead])
             yield self._early.pop(wanted)
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:

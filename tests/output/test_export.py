@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 from pipeline.options import ProfileOptions
-from pipeline.output.export import facts_of, rollout_table
+from pipeline.output.export import facts_of, layout, rollout_table
 from pipeline.run import Run, open_run
 from pipeline.sources.files import Source, open_source
 from pipeline.sources.runs import RunFiles
@@ -32,9 +32,10 @@ DETAILED = ProfileOptions(partial=True, context=True, nested=("usage", "v"))
 def exported(folder: Path, rollouts: Sequence[Source], inputs: Sequence[Source], name: str = "export") -> Path:
     """Writes the export of a run."""
     run = Run(RunFiles(tuple(rollouts), tuple(inputs)), DETAILED)
-    found = rollout_table(collect(run.export))
+    found = collect(run.export)
+    columns, counts = layout([found])
     path = folder / f"{name}.parquet"
-    found.table.write_parquet(path, metadata=facts_of(found, rollouts, {}, {}))
+    rollout_table(found, columns).write_parquet(path, metadata=facts_of(columns, rollouts, {}, counts))
     return path
 
 
@@ -129,13 +130,13 @@ def test_whole_numbers_are_kept_where_asked_and_told_where_rounded(tmp_path: Pat
     large = 2**53 + 1
     rows = sources_of(tmp_path, "rollouts", [[finished(0, 0, seed=large), finished(0, 1, seed=2)]])
     rollouts = collect(Run(RunFiles(tuple(rows)), DETAILED).export)
-    assert rollout_table(rollouts).rounded == {"seed": 1}
-    kept = rollout_table(rollouts, integers=["seed"])
+    assert layout([rollouts])[0].rounded == {"seed": 1}
+    kept, _ = layout([rollouts], integers=["seed"])
     assert kept.rounded == {}
-    assert kept.table["seed"].to_list() == [large, 2]
-    assert rollout_table(rollouts, integers=["nope"]).table.schema["nope"] == pl.Int64
+    assert rollout_table(rollouts, kept)["seed"].to_list() == [large, 2]
+    assert layout([rollouts], integers=["nope"])[0].columns["nope"] == pl.Int64
     with pytest.raises(UsageError, match="not whole"):
-        rollout_table(rollouts.with_columns(half=0.5), integers=["half"])
+        layout([rollouts.with_columns(half=0.5)], integers=["half"])
 
 
 def test_other_parquet_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RollprofError, SourceError, WorkerError
-from pipeline.sources.workers import map_jobs, usable_cores
+from pipeline.sources.workers import Pool, map_jobs, usable_cores
 from tests.sources import work
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +33,23 @@ def test_several_jobs_are_done_by_other_processes() -> None:
     found = set(map_jobs(work.process_id, range(6), workers=2))
     assert len(found) == 2
     assert os.getpid() not in found
+
+
+def test_no_more_is_done_ahead_than_allowed(tmp_path: Path) -> None:
+    jobs = [str(tmp_path / str(number)) for number in range(9)]
+    results = map_jobs(work.made, jobs, workers=2, ahead=2)
+    for taken in range(1, 4):
+        assert next(results) == jobs[taken - 1]
+        time.sleep(0.2)
+        assert len(list(tmp_path.iterdir())) <= taken + 2
+    assert list(results) == jobs[3:]
+
+
+def test_results_of_two_mappings_are_taken_in_any_order() -> None:
+    with Pool(2) as pool:
+        first, second = (pool.submit(work.squared, jobs, ahead=1) for jobs in (range(4), range(4, 8)))
+        assert list(second) == [16, 25, 36, 49]
+        assert list(first) == [0, 1, 4, 9]
 
 
 def test_large_results_come_whole() -> None:

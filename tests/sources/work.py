@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from pipeline.errors import SourceError
 
@@ -40,3 +41,9 @@ def loaded_modules(_job: int) -> list[str]:
 
 def large(job: int) -> bytes:
     return bytes([job]) * (1 << 20)
+
+
+def made(path: str) -> str:
+    """The path of a file that is made."""
+    Path(path).touch()
+    return path
