@@ -110,7 +110,7 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None,
     """
     with begun(asked, console, fields, needed=needed) as run:
         frame, problems, failures = run.load()
-    check(run, frame, problems, failures, asked, console)
+    check(run, frame, problems, failures, asked, console, needed=needed)
     return run
 
 
@@ -121,6 +121,8 @@ def check(
     failures: pl.DataFrame,
     asked: RunAsked,
     console: Console,
+    *,
+    needed: Sequence[str] = (),
 ) -> None:
     """Refuses a run whose lines or keys break the contract, and tells of what a user may not expect.
 
@@ -131,6 +133,7 @@ def check(
         failures: As `scan_failures` gives them.
         asked: How it was to be read.
         console: Where notices go.
+        needed: Fields that the command itself needs; it looks whether they are there.
 
     Raises:
         FaultsError: Its lines or keys break the contract.
