@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.main import COMMANDS as EVERY
+from pipeline.cli import main
 from pipeline.frames.lazy import collect
 from tests.collect.env_process import served
 from tests.command import run_command
@@ -105,7 +105,7 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in EVERY)
+    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in main.COMMANDS)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
 

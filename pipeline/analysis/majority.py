@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.elections import Votes, majority_share
-from pipeline.analysis.passing import at, with_subsets
+from pipeline.analysis.passing import at, only_of, with_shares
 from pipeline.profile.expressions import column
 
 BITS = 32
@@ -65,7 +65,7 @@ def with_majority(tasks: pl.LazyFrame, rollouts: pl.LazyFrame, keys: Sequence[st
         pl.col("_answers").fill_null(pl.lit([], pl.List(pl.UInt64))), pl.col("answered").fill_null(0)
     )
     blank = joined.with_columns(_blank=pl.col("rollouts") - pl.col("answered"))
-    silent = with_subsets(blank, "_blank", "no-answer@", ks)
+    silent = with_shares(blank, "_blank", {"no-answer@": only_of}, ks)
     found = pl.Schema(
         {"_answers": pl.List(pl.UInt64()), "_blank": pl.UInt32(), **{at("majority@", k): pl.Float64() for k in ks}}
     )

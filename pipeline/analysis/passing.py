@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from math import comb
 
 import polars as pl
+
+Share = Callable[[int, int, int], float]
+"""A share of the ways to take rollouts: of n, of which so many are marked, k."""
 
 
 def doubling(largest: int) -> tuple[int, ...]:
@@ -37,39 +39,40 @@ def with_passing(tasks: pl.LazyFrame, ks: Sequence[int]) -> pl.LazyFrame:
     Returns:
         The tasks in their order, with `pass@K`, `pass^K` and `avg@K` (Float64) for each k.
     """
-    failed = pl.col("rollouts") - pl.col("passed")
-    counted = tasks.with_columns(_failed=failed)
-    every = with_subsets(with_subsets(counted, "passed", "pass^", ks), "_failed", "_fail^", ks)
-    return every.with_columns(
-        figure
-        for k in ks
-        for figure in (
-            (1 - pl.col(at("_fail^", k))).alias(at("pass@", k)),
-            pl.when(pl.col("rollouts") >= k).then("mean_score").alias(at("avg@", k)),
-        )
-    ).drop("_failed", *(at("_fail^", k) for k in ks))
+    shares = with_shares(tasks, "passed", {"pass@": some_of, "pass^": only_of}, ks)
+    return shares.with_columns(pl.when(pl.col("rollouts") >= k).then("mean_score").alias(at("avg@", k)) for k in ks)
 
 
-def with_subsets(tasks: pl.LazyFrame, marked: str, figure: str, ks: Sequence[int]) -> pl.LazyFrame:
-    """Adds C(m, k) / C(n, k) of each task: the share of the sets of k of its n rollouts that hold marked ones only.
+def some_of(n: int, marked: int, k: int) -> float:
+    """The share of the ways to take k of n rollouts that take a marked one: right to the last digit."""
+    return (comb(n, k) - comb(n - marked, k)) / comb(n, k)
+
+
+def only_of(n: int, marked: int, k: int) -> float:
+    """The share of the ways to take k of n rollouts that take marked ones only: right to the last digit."""
+    return comb(marked, k) / comb(n, k)
+
+
+def with_shares(tasks: pl.LazyFrame, marked: str, shares: Mapping[str, Share], ks: Sequence[int]) -> pl.LazyFrame:
+    """Adds shares of the ways to take k of each task's rollouts.
 
     Args:
-        tasks: `rollouts` and the number of marked ones, m, of each task.
-        marked: The column of m.
-        figure: What the new columns (Float64) are called, with k behind; null where n < k.
+        tasks: `rollouts` and the number of marked ones of each task.
+        marked: The column of the number of marked ones.
+        shares: What the new columns (Float64) are called, with k behind, and what they are; null where n < k.
         ks: How many rollouts are taken.
     """
     kinds = tasks.select("rollouts", marked).unique()
-    schema = tasks.select("rollouts", marked).collect_schema()
-    found = pl.Schema({**schema, **{at(figure, k): pl.Float64() for k in ks}})
-    table = kinds.map_batches(partial(_shares, figure=figure, ks=ks), schema=found)
-    return tasks.join(table, on=["rollouts", marked], how="left", maintain_order="left")
+    new = {at(figure, k): pl.Float64() for figure in shares for k in ks}
 
+    def table(found: pl.DataFrame) -> pl.DataFrame:
+        pairs = list(found.iter_rows())
+        columns = [
+            pl.Series(at(figure, k), [share(n, m, k) if n >= k else None for n, m in pairs], pl.Float64)
+            for figure, share in shares.items()
+            for k in ks
+        ]
+        return found.with_columns(columns)
 
-def _shares(kinds: pl.DataFrame, *, figure: str, ks: Sequence[int]) -> pl.DataFrame:
-    """The shares of each (n, m): quotients of whole numbers, right to the last digit."""
-    pairs = list(kinds.iter_rows())
-    return kinds.with_columns(
-        pl.Series(at(figure, k), [comb(m, k) / comb(n, k) if n >= k else None for n, m in pairs], pl.Float64)
-        for k in ks
-    )
+    worked_out = kinds.map_batches(table, schema=pl.Schema({**kinds.collect_schema(), **new}))
+    return tasks.join(worked_out, on=["rollouts", marked], how="left", maintain_order="left")

@@ -21,7 +21,7 @@ from pipeline.columns import by_columns, need, planned
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import aliased, aliases, need_apart, own_names, within
-from pipeline.profile.expressions import column
+from pipeline.profile.expressions import column, finite
 from pipeline.run import Run
 
 ANSWER = "extracted_answer"
@@ -180,5 +180,13 @@ def _typed(
         pl.col(name).cast(dtype) if name in schema else pl.lit(None, dtype).alias(name)
         for name, dtype in FIGURES.items()
     ]
-    whole = part.select(pl.lit(scope).alias("scope"), *about, *figures)
+    whole = part.select(pl.lit(scope).alias("scope"), *about, *figures).pipe(_finite)
     return whole.select("scope", "_agent", *own_names(group), *FIGURES)
+
+
+def _finite(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows without numbers that no double can hold: it is said that there were some."""
+    numbers = [name for name, dtype in FIGURES.items() if dtype == pl.Float64]
+    beyond = pl.any_horizontal(~pl.col(name).is_finite() for name in numbers).fill_null(value=False)
+    said = pl.when(beyond).then(pl.lit("beyond the range of numbers")).otherwise("note")
+    return rows.with_columns(*(finite(pl.col(name)).alias(name) for name in numbers), note=said)

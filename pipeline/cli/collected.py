@@ -12,7 +12,7 @@ from pipeline.cli.called import program
 from pipeline.errors import SourceError
 
 if TYPE_CHECKING:
-    from pipeline.cli.collecting import Paths
+    from pipeline.cli.collection_files import Paths
     from pipeline.cli.console import Console
     from pipeline.collect.collecting import Tally
     from pipeline.collect.past import Past
@@ -53,6 +53,11 @@ class Outcome(NamedTuple):
         }
         return dict(Counter((before | self.tally.failed).values()).most_common())
 
+    @property
+    def again(self) -> int:
+        """How many of those that failed the next collector asks again."""
+        return len(self.tally.failed) - self.tally.over
+
 
 def tell(outcome: Outcome, console: Console, again: str) -> None:
     """Tells people or programs how a collection ended.
@@ -80,6 +85,7 @@ def tell(outcome: Outcome, console: Console, again: str) -> None:
             "finished_now": tally.finished,
             "failed": failed,
             "failure_classes": outcome.failed,
+            "failed_to_be_asked_again": outcome.again,
             "failed_attempts_now": tally.attempts,
             "reward_mean_now": tally.reward,
             "without_usage_now": tally.no_usage,
@@ -102,6 +108,10 @@ def _lines(outcome: Outcome, failed: int) -> list[str]:
         lines.append(f"Now       {tally.finished:,} finished; {len(outcome.past.finished):,} were there already")
     listed = ", ".join(f"{kind} {number:,}" for kind, number in outcome.failed.items())
     lines.append(f"Failed    {failed:,}{f': {listed}' if listed else ''}")
+    if outcome.again:
+        lines.append(f"Again     {outcome.again:,} of them with --resume")
+    if over := failed - outcome.again:
+        lines.append(f"Over      {over:,} of them: final, or out of attempts (--resume with more --max-attempts)")
     if tally.reward is not None:
         lines.append(f"Reward    {tally.reward:.4f}, the mean of {tally.rewards[1]:,} collected now")
     if tally.finished:

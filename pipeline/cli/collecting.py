@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
 from pipeline.cli.called import command
+from pipeline.cli.collection_agents import Agents, check_serve, found_agents
+from pipeline.cli.collection_files import Paths, check_there, paths_of
 from pipeline.collect.installed import need_extra
-from pipeline.errors import SourceError, UsageError
+from pipeline.errors import UsageError
 from pipeline.leftovers import say_at_the_end
 
 if TYPE_CHECKING:
@@ -25,24 +24,8 @@ if TYPE_CHECKING:
     from pipeline.collect.datasets import Row
     from pipeline.collect.ledger import Ledger
     from pipeline.collect.options import AskOptions, PlanOptions
-    from pipeline.collect.outages import Watch
     from pipeline.collect.past import Past
     from pipeline.collect.plans import Slot
-
-DEFAULT_HEAD = "http://127.0.0.1:11000"
-RESUME_HINT = "Go on with it by --resume, choose another --output, or remove its files."
-
-
-class Paths(NamedTuple):
-    """The files of a collection."""
-
-    rollouts: Path
-    inputs: Path
-    failures: Path
-
-    def there(self) -> list[Path]:
-        """Those that exist."""
-        return [path for path in self if os.path.lexists(path)]
 
 
 class State(NamedTuple):
@@ -51,13 +34,6 @@ class State(NamedTuple):
     slots: list[Slot]
     past: Past
     pending: list[Slot]
-
-
-class Agents(NamedTuple):
-    """Where agents are, who says so, and what is known of their end."""
-
-    urls: Mapping[str, str]
-    watch: Watch
 
 
 def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Console) -> None:
@@ -69,18 +45,20 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     need_extra("rollprof collect")
     from pipeline.cli.collected import Outcome, tell
     from pipeline.collect.ledger import open_ledger
+    from pipeline.output.files import make_folder
 
-    paths, options, how = _paths(ask), _plan_options(plan), _ask_options(ask, serve)
-    _check_serve(serve)
-    _check_there(paths, plan, ask, console)
+    paths, options, how = paths_of(ask), _plan_options(plan), _ask_options(ask, serve)
+    check_serve(serve)
+    check_there(paths, plan, ask, console)
     rows = _rows(paths, plan, options)
     again = _again(ask)
+    make_folder(paths.rollouts.parent)
     with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
         for note in ledger.cut:
             console.say(note)
         state = None if rows else _state(paths, how)
         wanted = {slot.agent for slot in state.pending} if state else {row.agent for row in rows}
-        with _agents(serve, wanted, again, how, console) as agents:
+        with found_agents(serve, wanted, again, how, console) as agents:
             if state is None:
                 _write(paths, rows, options)
                 state = _state(paths, how)
@@ -88,8 +66,8 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
             say_at_the_end(f"what finished is in {names.shown(paths.rollouts)}; go on with: {again}")
             began = time.monotonic()
             tally = _collected(state, paths, agents, ledger, how, console)
-    outcome = Outcome(paths, state.slots, state.past, tally, time.monotonic() - began, how.max_attempts)
-    tell(outcome, console, again)
+            seconds = time.monotonic() - began
+    tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console, again)
 
 
 def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
@@ -126,20 +104,6 @@ def _state(paths: Paths, how: AskOptions) -> State:
     return State(slots, past, [slot for slot in slots if not past.is_over(slot.key, how.max_attempts)])
 
 
-def _paths(ask: AskAsked) -> Paths:
-    path = ask.output
-    if path is None:
-        raise UsageError("where do the rollouts go?", hint="Name a file: --output R.jsonl")
-    if path.suffix != ".jsonl" or not names.without_suffix(path.name) or names.is_beside_a_run(path.name):
-        raise UsageError(f"--output {names.shown(path)} is no name for rollouts", hint="Write it like runs/R.jsonl.")
-    from pipeline.output.files import make_folder
-
-    stem = names.stem_of(path)
-    inputs, failures = (names.sibling(stem, f"{ending}.jsonl") for ending in (names.INPUTS, names.FAILURES))
-    make_folder(path.parent)
-    return Paths(path, inputs, failures)
-
-
 def _plan_options(plan: PlanAsked) -> PlanOptions:
     from pipeline.collect.options import PlanOptions, parse_repeats
 
@@ -163,71 +127,9 @@ def _ask_options(ask: AskAsked, serve: ServeAsked) -> AskOptions:
         backoff=ask.backoff,
         patience=ask.patience,
         max_answer_mb=ask.max_answer_mb,
-        seed=serve.seed,
+        seed=serve.seed or 0,
         secrets=(secret,) if secret else (),
     )
-
-
-def _check_serve(serve: ServeAsked) -> None:
-    """Options of one way to agents do not go with another."""
-    named = [
-        option for option, given in (("--head-server", serve.head_server), ("--agent-url", serve.agent_url)) if given
-    ]
-    running = serve.no_serve or bool(named)
-    if len(named) > 1:
-        raise UsageError("--head-server and --agent-url exclude each other", hint="Leave one of them out.")
-    if running and serve.for_child:
-        raise UsageError(
-            f"{serve.for_child[0]} is for an environment that is started here",
-            hint=f"Leave it out, or leave {', '.join(named) or '--no-serve'} out.",
-        )
-
-
-def _check_there(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) -> None:
-    """Refuses files that are there without --resume, and --resume where they do not belong together."""
-    there = paths.there()
-    if not ask.resume and there:
-        raise SourceError("is there already", where=names.shown(there[0]), hint=RESUME_HINT)
-    if ask.resume and not there:
-        console.say("nothing to resume; everything is collected")
-    if not paths.inputs.exists() and any(path.exists() and path.stat().st_size for path in there):
-        raise SourceError(
-            "has lines already, but what was planned is not there",
-            where=names.shown(there[0]),
-            hint=f"Bring back {names.shown(paths.inputs)}, or choose another --output.",
-        )
-    if paths.inputs.exists() and plan.input is None and plan.says_something:
-        raise UsageError(
-            "options of the plan go with --input",
-            hint="Without it, --resume goes by the materialized inputs; leave these options out.",
-        )
-
-
-@contextlib.contextmanager
-def _agents(serve: ServeAsked, wanted: set[str], again: str, how: AskOptions, console: Console) -> Iterator[Agents]:
-    """Where the agents are; an environment of our own is started and stopped."""
-    from pipeline.collect.agents import agents_of, check_reachable, checked_url, needed
-    from pipeline.collect.outages import Watch
-
-    if not wanted:
-        yield Agents({}, Watch(how.patience, str, again))
-        return
-    if serve.agent_url is not None:
-        url = checked_url(serve.agent_url, "--agent-url")
-        urls = dict.fromkeys(sorted(wanted), url)
-    elif serve.no_serve or serve.head_server is not None:
-        head = checked_url(serve.head_server or DEFAULT_HEAD, "--head-server")
-        urls = needed(asyncio.run(agents_of(head)), wanted, where=head)
-    else:
-        from pipeline.collect.started import started
-
-        with started([*serve.for_child, "--seed", str(serve.seed)]) as child:
-            urls = needed(child.agents, wanted, where="the environment started here")
-            console.say(f"asking {child.model} by {', '.join(urls)}")
-            yield Agents(urls, Watch(how.patience, child.ended, again))
-        return
-    asyncio.run(check_reachable(urls))
-    yield Agents(urls, Watch(how.patience, str, again))
 
 
 def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: AskOptions, console: Console) -> Tally:

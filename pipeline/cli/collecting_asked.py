@@ -63,7 +63,9 @@ class ServeAsked:
     model_api_key_env: Annotated[str | None, typer.Option(help="The variable that holds its key.")] = None
     demo_faults: Annotated[str | None, typer.Option(help="What the demo model gets wrong, as env start has it.")] = None
     demo_delay: Annotated[float | None, typer.Option(min=0.0, help="Milliseconds until the demo answers.")] = None
-    seed: Annotated[int, typer.Option(help="Seed of the demo model and of the pauses before retries.")] = 0
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the demo model, and of the pauses before retries; else 0.")
+    ] = None
 
     @property
     def for_child(self) -> list[str]:
@@ -75,6 +77,7 @@ class ServeAsked:
             "--model-api-key-env": self.model_api_key_env,
             "--demo-faults": self.demo_faults,
             "--demo-delay": self.demo_delay,
+            "--seed": self.seed,
         }
         configs = [word for path in self.config or () for word in ("--config", str(path))]
         return configs + [word for name, value in given.items() if value is not None for word in (name, str(value))]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pipeline.analysis.scoring import partial_scores, voting
 from pipeline.analysis.statistics import StatsOptions, statistics
 from pipeline.cli.opening import opened
-from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
+from pipeline.cli.rules import pass_rule, rules_file, thresholds, warn_of_rule
 from pipeline.cli.tables import form_of, print_sections, print_table
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
@@ -64,6 +64,7 @@ def estimate(
         RollprofError: The run cannot be read, or has no such column.
     """
     form = form_of(table)
+    thresholds(rule_asked)  # a mistake is told before the run is read
     run = opened(asked, console, fields)
     path = rules_file(rule_asked, run.files)
     rule = pass_rule(rule_asked, path, console)

@@ -72,12 +72,29 @@ def pass_rule(asked: RuleAsked, path: Path | None, console: Console) -> PassRule
     kept = _settings(path) if path else _Settings()
     if path:
         console.say(f"Rules: {names.shown(path)}")
-    overall, own = _thresholds(asked.pass_threshold or ())
+    overall, own = thresholds(asked)
     if overall is None:
         own = {**kept.agents, **own}
         overall = kept.pass_threshold
     score = asked.score or kept.score or names.REWARD
     return PassRule(score=score, threshold=1.0 if overall is None else overall, agents=own)
+
+
+def thresholds(asked: RuleAsked) -> tuple[float | None, dict[str, float]]:
+    """The threshold of all agents that was asked for, and those of single ones.
+
+    Raises:
+        UsageError: One is no number.
+    """
+    overall, own = None, {}
+    for text in asked.pass_threshold or ():
+        agent, equals, number = text.rpartition("=")
+        value = _number(text, number)
+        if equals:
+            own[agent] = value
+        else:
+            overall = value
+    return overall, own
 
 
 def warn_of_rule(rule: PassRule, agents: Sequence[str | None], *, partial: int, scored: int, console: Console) -> None:
@@ -94,20 +111,8 @@ def warn_of_rule(rule: PassRule, agents: Sequence[str | None], *, partial: int, 
         console.warn(f"{partial:,} of {scored:,} scores are neither 0 nor 1; what passes is decided by {rule}")
     for agent in rule.agents:
         if agent not in agents:
-            console.warn(f"a threshold for {agent!r}, which is no agent of this run: {', '.join(map(str, agents))}")
-
-
-def _thresholds(given: Sequence[str]) -> tuple[float | None, dict[str, float]]:
-    """The threshold of all agents, and those of single ones."""
-    overall, own = None, {}
-    for text in given:
-        agent, equals, number = text.rpartition("=")
-        value = _number(text, number)
-        if equals:
-            own[agent] = value
-        else:
-            overall = value
-    return overall, own
+            there = ", ".join(name for name in agents if name is not None) or "it names none"
+            console.warn(f"a threshold for {agent!r}, which is no agent of this run: {there}")
 
 
 def _number(text: str, number: str) -> float:

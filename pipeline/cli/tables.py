@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
-from pipeline.cli.opening import check_kept
+from pipeline.cli.opening import check_kept, paths_of
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def print_sections(
     from pipeline.output.tables import write_table
 
     form = _checked_form(asked)
-    shown = [(title, _limited(frame, asked, form, console)) for title, frame in sections]
+    shown = [(title, _limited(frame, asked, form, console, title=title)) for title, frame in sections]
 
     def write(file: IO[bytes]) -> None:
         for place, (title, frame) in enumerate(shown):
@@ -88,18 +88,41 @@ def print_sections(
         console.say(f"{len(shown):,} tables in {asked.output}")
 
 
+def print_content(content: bytes, asked: TableAsked, files: Sequence[RunFiles], more: Sequence[Path] = ()) -> None:
+    """Prints what is no single table, or writes it to a file that appears whole or not at all.
+
+    Args:
+        content: What is printed.
+        asked: Where to.
+        files: The files of the runs that it is made from, none of which it may replace.
+        more: Others that it may not replace.
+
+    Raises:
+        SourceError: The file cannot be written.
+        UsageError: The file is one of these.
+    """
+
+    def write(file: IO[bytes]) -> None:
+        file.write(content)
+
+    others = [path for of_run in files[1:] for path in paths_of(of_run)]
+    _deliver(write, asked, _checked_form(asked), files[0], [*others, *more])
+
+
 def _checked_form(asked: TableAsked) -> FormName:
     if not asked.output:
         raise UsageError("-o needs a name", hint="-o - is standard output.")
     return form_of(asked)
 
 
-def _limited(frame: pl.DataFrame, asked: TableAsked, form: FormName, console: Console) -> pl.DataFrame:
+def _limited(
+    frame: pl.DataFrame, asked: TableAsked, form: FormName, console: Console, *, title: str = ""
+) -> pl.DataFrame:
     """The rows to show; says when some are not."""
     limit = SHOWN_TO_PEOPLE if asked.limit is None and form in {"table", "md"} else asked.limit
     shown = frame.head(min(limit, len(frame))) if limit else frame
     if len(shown) < len(frame):
-        console.say(f"{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
+        console.say(f"{title}{': ' * bool(title)}{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
     return shown
 
 

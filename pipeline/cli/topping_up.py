@@ -66,6 +66,7 @@ def top_up(
     passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)
     done = _planned(run, wanted, target, passing)
+    check_top_up(done.repeats, done.redone, pairs)
     _warn(done, run, console)
     if table.output != "-":
         kept = [path for pair in pairs.values() for path in (pair.side, backup_of(pair.inputs.path))]
@@ -132,7 +133,6 @@ def _redo(run: Run, where: str | None) -> pl.DataFrame:
 
 def _write(done: TopUp, pairs: Mapping[str, Pair]) -> list[str]:
     """Writes what there is to write; the files that were."""
-    check_top_up(done.repeats, done.redone, pairs)
     if not len(done.repeats) and not len(done.redone):
         return []
     with locked(pairs.values()):
@@ -169,11 +169,15 @@ def _told(done: TopUp, wanted: TopUpAsked, target: Target, rule: PassRule) -> li
     cost = {name: _tokens(sums[f"{name}_tokens"]) for name in ("repeats", "pending")}
     still = f", {sums['open_at_limit']:,} stay open at {wanted.max_repeats:,} more" if sums["open_at_limit"] else ""
     told = [
-        ("Target", f"{target}; a rollout passes if {rule}"),
-        ("Tasks", f"{sums['tasks']:,}: {sums['settled']:,} are known well enough{still}"),
         ("Repeats", f"{sums['repeats']:,} more of {sums['topped_up']:,}{cost['repeats']}"),
         ("To come", f"{sums['pending']:,} planned and unfinished, {sums['redo']:,} of them to redo{cost['pending']}"),
     ]
+    if wanted.pass_rate is not None or wanted.half_width is not None:
+        about = [
+            ("Target", f"{target}; a rollout passes if {rule}"),
+            ("Tasks", f"{sums['tasks']:,}: {sums['settled']:,} are known well enough{still}"),
+        ]
+        told = about + told
     if wanted.budget_tokens is not None:
         left = f"{sums['over_budget']:,} that need more get none ({RULE})"
         told.append(("Budget", f"{wanted.budget_tokens:,} tokens for all that is to come; {left}"))

@@ -51,7 +51,8 @@ class Tally:
 
     Attributes:
         finished: How many rollouts finished.
-        failed: Rollouts given up, by the class of their last attempt.
+        failed: Rollouts given up for now, with the class of their last attempt.
+        over: How many of them are never asked again: out of attempts, or final.
         attempts: How many attempts failed.
         rewards: The sum of the rewards that are numbers, and how many those are.
         no_usage: Rollouts that do not say how many tokens were used.
@@ -60,6 +61,7 @@ class Tally:
 
     finished: int = 0
     failed: dict[Key, str] = field(default_factory=dict)
+    over: int = 0
     attempts: int = 0
     rewards: tuple[float, int] = (0.0, 0)
     no_usage: int = 0
@@ -159,6 +161,7 @@ class Asking:
             await asyncio.sleep(max(after, self.pause(slot.key, attempt)))
         if read.failure is not None:
             self.tally.failed[slot.key] = read.failure.kind
+            self.tally.over += read.failure.kept and (read.failure.terminal or attempt >= self.options.max_attempts)
         self.tell(self.tally)
 
     async def attempt(self, slot: Slot, attempt: int) -> tuple[Read, float]:

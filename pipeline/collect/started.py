@@ -49,7 +49,11 @@ class Started:
         if code is None:
             return ""
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        return f"{how}{_last_lines(self.said)}"
+        return f"{how}{_indented(self.last_lines())}"
+
+    def last_lines(self) -> list[str]:
+        """The last lines that it said."""
+        return _last_lines(self.said)
 
 
 @contextlib.contextmanager
@@ -97,7 +101,9 @@ def _ready(process: subprocess.Popen[bytes], said: IO[bytes]) -> Mapping[str, An
         raise error
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=1)
-    raise SourceError(f"the environment did not start{_last_lines(said)}", hint="Try it alone: rollprof env start …")
+    raise SourceError(
+        f"the environment did not start{_indented(_last_lines(said))}", hint="Try it alone: rollprof env start …"
+    )
 
 
 def _first_line(descriptor: int) -> bytes:
@@ -113,10 +119,13 @@ def _first_line(descriptor: int) -> bytes:
     return line
 
 
-def _last_lines(said: IO[bytes]) -> str:
+def _last_lines(said: IO[bytes]) -> list[str]:
     size = said.seek(0, os.SEEK_END)
     said.seek(max(0, size - 4096))
-    lines = said.read().decode("utf-8", "backslashreplace").splitlines()[-LINES_SHOWN:]
+    return said.read().decode("utf-8", "backslashreplace").splitlines()[-LINES_SHOWN:]
+
+
+def _indented(lines: Sequence[str]) -> str:
     return "".join(f"\n  {line}" for line in lines)
 
 

@@ -111,6 +111,9 @@ def _pair(inputs: Source, rollouts: Sequence[Source]) -> Pair:
         raise SourceError("is not named after its rollouts", where=inputs.shown, hint=hint)
     path = inputs.path.with_name(inputs.path.name.removesuffix(ending) + PLAIN)
     if not path.is_file():
+        for source in rollouts:
+            if os.path.realpath(names.stem_of(source.path)) == os.path.realpath(names.stem_of(path)):
+                _check_plain(source)
         hint = "A collection that is resumed would start anew. Put the rollouts there; an empty file will do for none."
         raise SourceError("is not there, but its inputs are", where=names.shown(path), hint=hint)
     of_run = (source for source in rollouts if os.path.realpath(source.path) == os.path.realpath(path))

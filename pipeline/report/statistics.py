@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -61,7 +61,7 @@ def _group(row: Row, own: Sequence[str]) -> dict[str, str]:
     return shown
 
 
-def _gathered(rows: Sequence[Row], key: Sequence[str]) -> Iterator[list[Row]]:
+def _gathered(rows: Iterable[Row], key: Sequence[str]) -> Iterator[list[Row]]:
     """Rows that have the same key, in the order of the first of them."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -81,7 +81,7 @@ def _complete(rows: Sequence[Row], own: Sequence[str]) -> pl.DataFrame:
 
 def _means(rows: Sequence[Row], own: Sequence[str], intervals: Sequence[str]) -> pl.DataFrame:
     shown = []
-    for same in _gathered(rows, [*own, "figure", "k"]):
+    for same in _gathered(_without_repetition(rows, own), [*own, "figure", "k"]):
         first = same[0]
         limits = {row["interval"]: _limits(row) for row in same}
         shown.append(
@@ -96,6 +96,13 @@ def _means(rows: Sequence[Row], own: Sequence[str], intervals: Sequence[str]) ->
         )
     frame = _frame(shown)
     return frame.select(one for one in frame if one.name not in intervals or one.count())
+
+
+def _without_repetition(rows: Sequence[Row], own: Sequence[str]) -> Iterator[Row]:
+    """The rows, but of a figure that has no value for any k, and for one reason, those of no k in particular."""
+    for same in _gathered(rows, [*own, "figure"]):
+        nothing = len({row["note"] for row in same}) == 1 and all(row["value"] is None for row in same)
+        yield from [row | {"k": None} for row in same if row["k"] == same[0]["k"]] if nothing else same
 
 
 def _named(row: Row) -> str:

@@ -207,3 +207,14 @@ def test_a_bar_is_gone_after_an_interrupt(tmp_path: Path) -> None:
     assert done.exit_code == 130
     assert "\x1b[?25h" in done.stdout
     assert "Interrupted; what finished is in out.jsonl" in done.stdout
+
+
+def test_what_the_environment_warns_of_is_said(tmp_path: Path) -> None:
+    (tmp_path / "grader.py").write_text("class Grader:\n    def verify(self, row, response):\n        return 1 / 0\n")
+    write_dataset(tmp_path, [row(agent=None)])
+    args = ["-i", "data.jsonl", "-o", "out.jsonl", "--environment", "grader:Grader", "-a", "Grader_agent"]
+    done = run(["collect", *args, "--max-attempts", "1"], tmp_path)
+    assert done.exit_code == 3
+    assert "verifier_error 1" in done.stdout
+    assert "ZeroDivisionError" in done.stderr + (tmp_path / "out_failures.jsonl").read_text()
+    assert "not one rollout finished" in done.stderr

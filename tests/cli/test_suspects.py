@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.analysis.suspects.listing import REASONS
+from pipeline.cli.suspects import Reason
 from tests.cli.run_files import assert_refused, write_run
 from tests.command import run_command
 from tests.runs import Row, finished, planned
@@ -50,6 +52,10 @@ def test_every_reason_has_its_evidence_and_its_command(tmp_path: Path) -> None:
     named = listed(tmp_path, "-r", "a run/run.jsonl", "--reason", "wrong_key")
     assert named[0]["command"] == "rollprof show -r 'a run/run.jsonl' 0"
     assert run_command(shlex.split(named[0]["command"])[1:], tmp_path).exit_code == 0
+
+
+def test_the_option_knows_every_reason() -> None:
+    assert tuple(one.value for one in Reason) == REASONS
 
 
 def test_a_field_of_the_users_own(tmp_path: Path) -> None:

@@ -316,9 +316,7 @@ def test_compressed_files_are_refused(name: str, run_name: str, tmp_path: Path) 
     write_tasks(tmp_path)
     compress(tmp_path, name)
     before = contents_of(tmp_path)
-    assert_refused(
-        run_command(["topup", run_name, *BAND], tmp_path), 3, "unpack" if "inputs" in name else "Put the rollouts"
-    )
+    assert_refused(run_command(["topup", run_name, *BAND], tmp_path), 3, "is a gzip file", "unpack it")
     assert run_command(["topup", run_name, *BAND, "--dry-run"], tmp_path).exit_code == 0
     assert contents_of(tmp_path) == before
 

@@ -77,13 +77,15 @@ def test_resume_asks_only_for_what_is_missing(running: Agent, tmp_path: Path) ->
     behave = [["ok"], ["404"], ["500"], ["422"], ["terminal"], ["404", "ok"]]
     write_dataset(tmp_path, [row(str(task), behave=one) for task, one in enumerate(behave)])
     first = collect(tmp_path, running, "-i", "data.jsonl", "--max-attempts", "2")
-    assert object_of(first)["finished"] == 1
+    told = object_of(first)
+    assert (told["finished"], told["failed"], told["failed_to_be_asked_again"]) == (1, 5, 2)
     asked = Counter(running.asked)
     assert asked == {"0:0:0": 1, "1:0:0": 1, "2:0:0": 1, "2:0:1": 1, "3:0:0": 1, "4:0:0": 1, "5:0:0": 1}
     second = collect(tmp_path, running, "--resume", "--max-attempts", "2")
     assert Counter(running.asked) - asked == {"1:0:1": 1, "5:0:1": 1}
     told = object_of(second)
     assert (told["finished"], told["finished_now"], told["failed"]) == (2, 1, 4)
+    assert told["failed_to_be_asked_again"] == 0
     assert told["failure_classes"] == {"agent_run_error": 2, "bad_request": 1, "timeout_exceeded": 1}
     third = collect(tmp_path, running, "--resume", "--max-attempts", "2")
     assert (object_of(third)["finished_now"], third.exit_code) == (0, 0)

@@ -1,0 +1,80 @@
+"""Who is asked in a collection: agents that run already, or those of an environment that is started for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.cli.collecting_asked import ServeAsked
+    from pipeline.cli.console import Console
+    from pipeline.collect.options import AskOptions
+    from pipeline.collect.outages import Watch
+
+DEFAULT_HEAD = "http://127.0.0.1:11000"
+
+
+class Agents(NamedTuple):
+    """Where agents are, who says so, and what is known of their end."""
+
+    urls: Mapping[str, str]
+    watch: Watch
+
+
+def check_serve(serve: ServeAsked) -> None:
+    """Refuses options of one way to agents beside another.
+
+    Raises:
+        UsageError: They do not go together.
+    """
+    named = [
+        option for option, given in (("--head-server", serve.head_server), ("--agent-url", serve.agent_url)) if given
+    ]
+    running = serve.no_serve or bool(named)
+    if len(named) > 1:
+        raise UsageError("--head-server and --agent-url exclude each other", hint="Leave one of them out.")
+    given = [option for option in serve.for_child if option.startswith("--") and option != "--seed"]
+    if running and given:
+        raise UsageError(
+            f"{given[0]} is for an environment that is started here",
+            hint=f"Leave it out, or leave {', '.join(named) or '--no-serve'} out.",
+        )
+
+
+@contextlib.contextmanager
+def found_agents(
+    serve: ServeAsked, wanted: set[str], again: str, how: AskOptions, console: Console
+) -> Iterator[Agents]:
+    """Where the agents are; an environment of our own is started and stopped.
+
+    Raises:
+        RollprofError: They are not there, or the environment does not start.
+    """
+    from pipeline.collect.agents import agents_of, check_reachable, checked_url, needed
+    from pipeline.collect.outages import Watch
+
+    if not wanted:
+        yield Agents({}, Watch(how.patience, str, again))
+        return
+    if serve.agent_url is not None:
+        url = checked_url(serve.agent_url, "--agent-url")
+        urls = dict.fromkeys(sorted(wanted), url)
+    elif serve.no_serve or serve.head_server is not None:
+        head = checked_url(serve.head_server or DEFAULT_HEAD, "--head-server")
+        urls = needed(asyncio.run(agents_of(head)), wanted, where=head)
+    else:
+        from pipeline.collect.started import started
+
+        with started(serve.for_child) as child:
+            urls = needed(child.agents, wanted, where="the environment started here")
+            console.say(f"asking {child.model} by {', '.join(urls)}")
+            yield Agents(urls, Watch(how.patience, child.ended, again))
+            for line in child.last_lines():
+                console.say(line)
+        return
+    asyncio.run(check_reachable(urls))
+    yield Agents(urls, Watch(how.patience, str, again))
