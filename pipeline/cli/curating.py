@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from pydantic import ValidationError
 
 from pipeline import names
 from pipeline.analysis import sampling
-from pipeline.analysis.bands import span_of
+from pipeline.analysis.bands import Span, span_of
 from pipeline.analysis.candidates import VERDICT, candidates, field_column, fields_wanted
 from pipeline.analysis.selection import WHERE, Selected, Selection, select
 from pipeline.analysis.stages import summary
@@ -34,51 +33,49 @@ from pipeline.sources.files import open_source
 if TYPE_CHECKING:
     from pipeline.cli.asked import RuleAsked, RunAsked
     from pipeline.cli.console import Console
+    from pipeline.cli.curating_asked import ChoiceAsked, DrawAsked, LinesAsked
     from pipeline.run import Run
 
 SUFFIXES = (".jsonl", ".parquet")
 SHOWN = 10
 
 
-class Wanted(NamedTuple):
-    """Where a training set goes, and what its lines are."""
-
-    output: Path | None
-    dataset: Path | None
-    model: str | None
-    write_back: bool
-    dry_run: bool
-
-
-def selection_of(*, pass_rate: str | None, tokens: str | None, metric: Sequence[str], **others: Any) -> Selection:
+def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Selection:
     """What was asked as one model.
 
     Raises:
         UsageError: An option cannot be understood, or the options do not fit together.
     """
-    metrics = [] if tokens is None else [(TOKENS, span_of(tokens, option="--tokens"))]
-    for text in metric:
-        name, _, span = text.rpartition("=")
-        if not name:
-            raise UsageError(f"--metric {text!r} is not NAME=LOW:HIGH", hint="Write it like num_turns=2:10.")
-        metrics.append((name, span_of(span, option=f"--metric {name}")))
-    rate = None if pass_rate is None else span_of(pass_rate, option="--pass-rate")
+    rate = None if choice.pass_rate is None else span_of(choice.pass_rate, option="--pass-rate")
     if rate is not None and (rate.low > 1 or rate.high < 0):
-        raise UsageError(f"--pass-rate {pass_rate!r} holds no pass rate", hint="Pass rates lie between 0 and 1.")
+        hint = "Pass rates lie between 0 and 1."
+        raise UsageError(f"--pass-rate {choice.pass_rate!r} holds no pass rate", hint=hint)
+    asked = {**vars(choice), **vars(draw), "pass_rate": rate, "metrics": tuple(_metrics(choice)), "pairs": lines.pairs}
     try:
-        return Selection(pass_rate=rate, metrics=tuple(metrics), **others)
+        return Selection(**{name: value for name, value in asked.items() if name not in {"tokens", "metric"}})
     except ValidationError as error:
         first = error.errors()[0]
         option = f"--{str(first['loc'][0]).replace('_', '-')}"
         raise UsageError(f"{option}: {first['msg']}", hint="See rollprof select --help.") from error
 
 
-def curate(selection: Selection, wanted: Wanted, asked: RunAsked, rule: RuleAsked, console: Console) -> None:
+def _metrics(choice: ChoiceAsked) -> Iterator[tuple[str, Span]]:
+    """The metrics whose means have to lie in a range."""
+    if choice.tokens is not None:
+        yield TOKENS, span_of(choice.tokens, option="--tokens")
+    for text in choice.metric or ():
+        name, _, span = text.rpartition("=")
+        if not name:
+            raise UsageError(f"--metric {text!r} is not NAME=LOW:HIGH", hint="Write it like num_turns=2:10.")
+        yield name, span_of(span, option=f"--metric {name}")
+
+
+def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleAsked, console: Console) -> None:
     """Chooses tasks of a run, writes them, and says what was left out.
 
     Args:
         selection: What is chosen; its rule is that of `rule`.
-        wanted: Where it goes.
+        lines: What is written, and where to.
         asked: Which run, and how it is read.
         rule: When a rollout passes.
         console: Where to say what was left out.
@@ -87,9 +84,9 @@ def curate(selection: Selection, wanted: Wanted, asked: RunAsked, rule: RuleAske
         RollprofError: The options do not fit together, the run or the dataset cannot be read or is another, or a file
             cannot be written.
     """
-    _check(selection, wanted)
-    dataset = None if wanted.dataset is None else open_source(wanted.dataset)
-    needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if wanted.write_back and not wanted.model else [])]
+    _check(selection, lines)
+    dataset = None if lines.dataset is None else open_source(lines.dataset)
+    needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if lines.write_back and not lines.model else [])]
     run = opened(asked, console, needed=needed)
     passing, rules = rule_of_run(run, rule, console)
     selection = selection.model_copy(update={"rule": passing})
@@ -100,34 +97,34 @@ def curate(selection: Selection, wanted: Wanted, asked: RunAsked, rule: RuleAske
         stages = summary(found.chosen, None if selection.domain is None else field_column(selection.domain))
     told = _told(found, stages)
     tables = selection_text(found.steps, found.bands, stages)
-    if wanted.dry_run or wanted.output is None:
+    if lines.dry_run or lines.output is None:
         if not console.as_json:
             print_bytes(f"{tables}\n".encode())
         console.object({**told, "outputs": []})
         return
-    training = Training(run, selection, found, wanted.output, dataset, wanted.write_back, wanted.model)
+    training = Training(run, selection, found, lines.output, dataset, lines.write_back, lines.model)
     wrote = write(training, told, console, kept=rules)
     console.result(tables)
     what = "pair" if selection.pairs else "line"
     for one in wrote:
         console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {names.shown(one.path)}")
-    outputs = [names.shown(path) for path in (*(one.path for one in wrote), manifest_path(wanted.output))]
+    outputs = [names.shown(path) for path in (*(one.path for one in wrote), manifest_path(lines.output))]
     console.object({**told, "outputs": outputs})
 
 
-def _check(selection: Selection, wanted: Wanted) -> None:
+def _check(selection: Selection, lines: LinesAsked) -> None:
     """Refuses what cannot be done before anything is read."""
-    if selection.pairs and (wanted.dataset or wanted.write_back):
+    if selection.pairs and (lines.dataset or lines.write_back):
         hint = "Pairs are rollouts, not rows of a dataset."
         raise UsageError("--pairs goes with neither --dataset nor --write-back", hint=hint)
-    if wanted.model is not None and not wanted.write_back:
+    if lines.model is not None and not lines.write_back:
         raise UsageError("--model goes with --write-back", hint="It names whose pass rates they are.")
-    if wanted.dry_run:
+    if lines.dry_run:
         return
-    if wanted.output is None or wanted.output.suffix not in SUFFIXES or wanted.output.stem.startswith("."):
+    if lines.output is None or lines.output.suffix not in SUFFIXES or lines.output.stem.startswith("."):
         kinds = " or ".join(f"-o FILE{suffix}" for suffix in SUFFIXES)
         raise UsageError("the data set needs a name", hint=f"Give {kinds}; --dry-run only prints what would be chosen.")
-    check_folder(wanted.output)
+    check_folder(lines.output)
 
 
 def _pool(run: Run, selection: Selection) -> pl.DataFrame:
