@@ -136,6 +136,10 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
     ledger.begun = not new
     try:
         _lock(ledger.rollouts)
+        while not _is_at_its_path(ledger.rollouts):  # the file was replaced between its opening and its lock
+            ledger.rollouts.close()
+            ledger.rollouts.open()
+            _lock(ledger.rollouts)
         if failures.exists():
             ledger.failures.open()
         for log in (ledger.rollouts, ledger.failures):
@@ -146,6 +150,14 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
     finally:
         ledger.failures.close()
         ledger.rollouts.close()
+
+
+def _is_at_its_path(log: Log) -> bool:
+    """Whether the open file is still the one that its path names."""
+    try:
+        return os.path.samestat(os.fstat(log.descriptor), log.path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _lock(log: Log) -> None:

@@ -1,5 +1,6 @@
 """Lines are whole, torn ones are cut off, and one collector writes at a time."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -108,3 +109,22 @@ def test_lines_of_two_writers_never_mix(tmp_path: Path) -> None:
     assert [len(line) for line in lines] == [number for number in range(200) for _ in range(2)]
     for log in (first.rollouts, second.rollouts):
         os.close(log.descriptor)
+
+
+def test_a_file_that_was_replaced_before_the_lock_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rollouts, other = tmp_path / "out.jsonl", tmp_path / "other.jsonl"
+    rollouts.write_bytes(WHOLE)
+    other.write_bytes(WHOLE * 2)
+    lock = fcntl.flock
+
+    def replaced(descriptor: int, operation: int) -> None:
+        if other.exists():
+            other.replace(rollouts)
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", replaced)
+    with open_ledger(rollouts, tmp_path / "out_failures.jsonl", new=False) as ledger:
+        ledger.rollouts.append(WHOLE)
+    assert rollouts.read_bytes() == WHOLE * 3
