@@ -59,6 +59,8 @@ DATA_SUFFIXES = (".jsonl.gz", ".jsonl.zst", ".jsonl", ".json", ".parquet")
 ROLLOUT_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 INPUTS = "_materialized_inputs"
 FAILURES = "_failures"
+REDONE = "_redone"
+"""Rollouts that were set aside because their keys are collected again."""
 TASKS_FILE = "_reward_profiling.jsonl"
 AGENTS_FILE = "_agent_metrics.json"
 REPEATS_FILE = "_repeat_level_metrics.json"
@@ -66,6 +68,7 @@ VERDICTS = "rollout_verdicts"
 BESIDE_A_RUN = (
     INPUTS,
     FAILURES,
+    REDONE,
     "_reward_profiling",
     "_agent_metrics",
     "_repeat_level_metrics",

@@ -12,6 +12,7 @@ from pipeline import names
 from pipeline.alignment import Aligned, align
 from pipeline.completion import Completion
 from pipeline.errors import SourceError
+from pipeline.frames.contents import task_contents
 from pipeline.frames.failures import scan_failures
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
 from pipeline.frames.lazy import collect_all, lazy_frame
@@ -24,6 +25,7 @@ from pipeline.profile.agents import profile_agents
 from pipeline.profile.expressions import column
 from pipeline.profile.repeats import profile_repeats
 from pipeline.profile.tasks import profile_tasks
+from pipeline.sources.contents import Of
 from pipeline.sources.files import Source, open_source
 from pipeline.sources.readings import Begun
 from pipeline.sources.runs import RunFiles, find_run
@@ -87,6 +89,21 @@ class Run:
         self.aligned = Aligned(frame.lazy(), problems.lazy(), Completion(frame.lazy()))
         self.failures = failures.lazy()
         return frame, problems, failures
+
+    @property
+    def has_input_rows(self) -> bool:
+        """Whether the input rows are there, in a file of their own or in a profile."""
+        return bool(self.files.inputs) or all(source.is_profile for source in self.files.rollouts)
+
+    def contents(self, *, of: Of | None = None) -> pl.LazyFrame:
+        """What each task asks, as `task_contents` gives it: `_ng_task_index`, `_content`.
+
+        Args:
+            of: `row` for the whole input row, `prompt` for the request alone; None for the row where there is one.
+        """
+        sources = (*self.files.inputs, *self.files.rollouts)
+        what = of or ("row" if self.has_input_rows else "prompt")
+        return task_contents(self.inputs, sources, of=what, cached=self.options.cache)
 
     def source_of(self, shown: str) -> Source:
         """The dump that a line of `rollouts` was read from, by its `_source`.

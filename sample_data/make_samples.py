@@ -59,6 +59,9 @@ ONLY_FAILED: list[Fate] = [("timeout_exceeded",)] * 2 + [()] * 6
 NOT_STARTED: list[Fate] = [()] * 8
 FATES_OF_TASKS = [WHOLE] * 5 + [HALF] * 5 + [ONLY_FAILED] + [NOT_STARTED] * 3
 
+CANDIDATE_TASKS = 24
+CANDIDATE_REPEATS = 3
+
 NASTY_AGENT = "étude/math agent №1"
 ACCURACIES = (True, 0.5, 1, False, 0.25)
 MASKED = {12, 47, 81}
@@ -99,6 +102,18 @@ def complete(draws: Draws) -> Files:
     """Make a whole run: two agents, every planned rollout finished."""
     plan = plan_of(draw_problems(draws, math=20, choice=16), range(8))
     return {INPUTS: jsonl(inputs_of(plan)), ROLLOUTS: jsonl(rollouts_of(plan, draws))}
+
+
+def candidate(draws: Draws) -> Files:
+    """Make a run of another checkpoint on tasks of the whole run, numbered anew, with one rollout in ten lost."""
+    tasks = draw_problems(Draws("rollprof complete"), math=20, choice=16)
+    plan = plan_of(tasks[::-1][:CANDIDATE_TASKS], range(CANDIDATE_REPEATS))
+    ids = {row["uuid"]: {"task_id": row["task_id"]} for row in inputs_of(plan_of(tasks, range(1)))}
+    rollouts = [row for place, row in enumerate(rollouts_of(plan, draws)) if place % 10]
+    return {
+        INPUTS: jsonl(row | ids[row["uuid"]] for row in inputs_of(plan)),
+        ROLLOUTS: jsonl(row | ids[row["uuid"]] for row in rollouts),
+    }
 
 
 def partial(draws: Draws) -> Files:
@@ -207,6 +222,7 @@ def nasty_line(row: Row, place: int) -> str:
 
 SAMPLES: dict[str, Callable[[Draws], Files]] = {
     "complete": complete,
+    "candidate": candidate,
     "partial": partial,
     "sharded": sharded,
     "nasty": nasty,

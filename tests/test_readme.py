@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli.main import COMMANDS
 from pipeline.frames.lazy import collect
 from tests.collect.env_process import served
 from tests.command import run_command
@@ -46,10 +47,10 @@ def test_the_python_examples_run(example: str, checkout: Path) -> None:
     assert ("write_profile" in example) == (checkout / "out_run_reward_profiling.jsonl").exists()
 
 
-COMMANDS = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
+SHOWN = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
 
 
-OURS = [command for command in COMMANDS if command.startswith(".venv/bin/rollprof")]
+OURS = [command for command in SHOWN if command.startswith(".venv/bin/rollprof")]
 SERVING = " env start "
 
 
@@ -95,8 +96,7 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    commands = ("profile", "query", "export", "show", "inspect", "env start", "collect")
-    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in commands)
+    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in COMMANDS)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
 

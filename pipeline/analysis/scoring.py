@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from pipeline import names
 from pipeline.columns import measured
@@ -25,13 +25,13 @@ class PassRule(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     score: str = names.REWARD
-    threshold: float = Field(default=1.0, allow_inf_nan=False)
-    agents: Mapping[str, float] = Field(default_factory=dict)
+    threshold: FiniteFloat = 1.0
+    agents: Mapping[str, FiniteFloat] = Field(default_factory=dict)
 
     def __str__(self) -> str:
         """The rule in words, as it is printed beside every figure that rests on it."""
-        own = "".join(f", {agent}: {self.score} >= {limit:g}" for agent, limit in self.agents.items())
-        return f"{self.score} >= {self.threshold:g}{own}"
+        own = "".join(f", {agent}: {self.score} >= {_shown(limit)}" for agent, limit in sorted(self.agents.items()))
+        return f"{self.score} >= {_shown(self.threshold)}{own}"
 
     def limit(self) -> pl.Expr:
         """The score from which on a rollout of a row's `_agent` passes (Float64)."""
@@ -59,10 +59,11 @@ def voting(run: Run, rule: PassRule, *metrics: str) -> pl.LazyFrame:
     return scored.with_columns(_passed=pl.col("_score") >= rule.limit())
 
 
-def partial_scores(rollouts: pl.LazyFrame) -> pl.LazyFrame:
-    """How many voting rollouts have a score other than 0 and 1, of which passing is a matter of the rule.
+def partial_scores() -> pl.Expr:
+    """How many voting rollouts have a score other than 0 and 1, of which passing is a matter of the rule (UInt32)."""
+    return (~pl.col("_score").is_in([0.0, 1.0])).sum()
 
-    Returns:
-        One row with `partial_scores` (UInt32).
-    """
-    return rollouts.select(partial_scores=(~pl.col("_score").is_in([0.0, 1.0])).sum())
+
+def _shown(limit: float) -> str:
+    """A threshold to its last digit."""
+    return repr(limit).removesuffix(".0")

@@ -86,3 +86,18 @@ class TableAsked:
     limit: Annotated[
         int | None, typer.Option(min=0, help="Rows at most, 0 for all; else all, but 100 in a table for people.")
     ] = None
+
+
+@dataclass(frozen=True)
+class RuleAsked:
+    """When a rollout passes."""
+
+    pass_threshold: Annotated[
+        list[str] | None,
+        typer.Option(help="X: a score >= X passes (1.0), or AGENT=X for one agent's; repeatable."),
+    ] = None
+    score: Annotated[str | None, typer.Option(help="The metric that is the score (reward).")] = None
+    rules: Annotated[
+        str | None,
+        typer.Option(help="YAML file with score, pass_threshold, agents; else rollprof.yaml in the folder of the run."),
+    ] = None

@@ -43,3 +43,10 @@ class Format(StrEnum):
     jsonl = "jsonl"
     md = "md"
     parquet = "parquet"
+
+
+class Pair(StrEnum):
+    """What is compared with what."""
+
+    task = "task"
+    rollout = "rollout"

@@ -19,11 +19,20 @@ from pipeline.sources.rows import encodable
 from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
-COMMANDS = {name: name for name in ("profile", "query", "inspect", "show", "export")} | {
+COMMANDS = {
+    "profile": "profile",
+    "query": "query",
+    "inspect": "inspect",
+    "show": "show",
+    "export": "export",
+    "stats": "stats",
+    "compare": "compare",
+    "topup": "topup",
+    "suspects": "suspects",
+    "env start": "env_start",
     "collect": "eval_run",
     "eval run": "eval_run",
     "eval profile": "profile",
-    "env start": "env_start",
 }
 """What is typed → the module, and the function in it."""
 GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Environments that answer rollouts."}

@@ -34,14 +34,18 @@ def limit_threads(workers: int) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def paths_of(files: RunFiles) -> list[Path]:
+    """Every file of a run."""
+    return [source.path for source in (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)]
+
+
 def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
     """Refuses an output that would take the place of what it is made from.
 
     Raises:
         UsageError: The output is a file of the run.
     """
-    read = (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)
-    kept = {os.path.realpath(one) for one in (*(source.path for source in read), *more)}
+    kept = {os.path.realpath(one) for one in (*paths_of(files), *more)}
     if os.path.realpath(path) in kept:
         where = names.shown(path)
         raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")

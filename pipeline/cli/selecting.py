@@ -11,23 +11,33 @@ from pipeline.output.tables import on_one_line
 from pipeline.profile.expressions import is_pattern
 
 
-def selected(frame: pl.DataFrame, where: str | None) -> pl.DataFrame:
+def selected(
+    frame: pl.DataFrame, where: str | None, *, table: str = "rollouts", option: str = "--where"
+) -> pl.DataFrame:
     """The rows of a frame for which an SQL expression is true; all where there is none.
+
+    Args:
+        frame: What is selected from.
+        where: The expression.
+        table: What its rows are.
+        option: What it was given as.
 
     Raises:
         UsageError: It cannot be understood, or says nothing of single rows.
     """
     if where is None:
         return frame
-    hint = columns_hint("rollouts", frame.columns)
+    hint = columns_hint(table, frame.columns)
     try:
         verdict = frame.rename(sql_names(frame.columns)).select(_where=pl.sql_expr(where))["_where"]
     except pl.exceptions.PolarsError as error:
-        raise UsageError(f"--where: {sql_reason(error)}", hint=hint) from error
+        raise UsageError(f"{option}: {sql_reason(error)}", hint=hint) from error
     if verdict.dtype not in {pl.Boolean, pl.Null}:
-        raise UsageError(f"--where: it gives {verdict.dtype}, neither true nor false", hint="Compare it: reward >= 1")
+        raise UsageError(f"{option}: it gives {verdict.dtype}, neither true nor false", hint="Compare it: reward >= 1")
     if len(verdict) != len(frame):
-        raise UsageError("--where: it gives one answer for all rollouts", hint="SQL can sum up: rollprof query --sql …")
+        raise UsageError(
+            f"{option}: it gives one answer for all {table}", hint="SQL can sum up: rollprof query --sql …"
+        )
     return frame.filter(verdict.fill_null(value=False).cast(pl.Boolean))
 
 

@@ -38,14 +38,21 @@ def show(
         int | None, typer.Option(help="A task: its best passing and its worst failing rollout.")
     ] = None,
     threshold: Annotated[float, typer.Option(help="Reward from which a rollout passes.")] = 1.0,
+    against: Annotated[
+        str | None, typer.Option(help="Another run: the same task or rollout there, and the one here.")
+    ] = None,
+    against_inputs: Annotated[
+        list[str] | None, typer.Option(help="Inputs of --against, where they are not found by name; repeatable.")
+    ] = None,
 ) -> None:
     """Show rollouts: rollprof show RUN lists them, RUN 12 those of a task, RUN 12:3 one (task:rollout) in full."""
     from pipeline.cli.opening import limit_threads
 
     limit_threads(asked.workers)
     from pipeline.cli.picking import Listed
-    from pipeline.cli.showing import View, answer
+    from pipeline.cli.showing import Pick, View, answer
 
     console = Console(as_json=table.as_json, quiet=asked.quiet)
     view = View(raw=raw, field=field, full=full)
-    answer(asked, table, console, view=view, listed=Listed(where, sort), contrast=contrast, threshold=threshold)
+    pick = Pick(contrast, threshold, against, tuple(against_inputs or ()))
+    answer(asked, table, console, view=view, listed=Listed(where, sort), pick=pick)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import sys
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from pipeline import names
-from pipeline.cli.console import print_bytes
-from pipeline.cli.opening import begun, check_kept, opened
+from pipeline.cli.against import show_against
+from pipeline.cli.opening import begun, opened
 from pipeline.cli.picking import OUTPUT_TOKENS, Key, Listed, best_and_worst, chosen, of_key, split_key
-from pipeline.cli.tables import form_of, print_table
+from pipeline.cli.rendering import Part, print_parts, rollout_lines, rollout_object, rollout_text
+from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
-from pipeline.report.rollout import answer_of, as_text, blocks_of
-from pipeline.report.values import as_json, cut, on_one_line, plain, value_at, without_nan
+from pipeline.report.rollout import answer_of
+from pipeline.report.values import as_json, cut, on_one_line, plain, value_at
 from pipeline.sources import rows
-from pipeline.sources.fetching import Place, fetch, plain_row
+from pipeline.sources.fetching import plain_row
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RunAsked, TableAsked
@@ -35,7 +32,6 @@ ANSWER_LETTERS = 60
 EXTRACTED = ("_row.extracted_answer", "_row.extracted")
 BRIEF = ("_agent", names.REWARD, OUTPUT_TOKENS, "_truncated", "_verdict")
 FORMS_OF_ROLLOUT = ("table", "json", "jsonl")
-BOLD, NORMAL = "\x1b[1m", "\x1b[0m"
 
 
 class View(NamedTuple):
@@ -46,6 +42,22 @@ class View(NamedTuple):
     full: bool = False
 
 
+class Pick(NamedTuple):
+    """Which two rollouts are shown together, if any.
+
+    Attributes:
+        contrast: A task, of which the best passing and the worst failing one are.
+        threshold: The reward from which a rollout passes.
+        against: Another run, of which the same task or rollout is.
+        against_inputs: Its inputs files, where they are not found by name.
+    """
+
+    contrast: int | None
+    threshold: float
+    against: str | None
+    against_inputs: tuple[str, ...] = ()
+
+
 @rows.numbers_of_any_length()
 def answer(
     asked: RunAsked,
@@ -54,38 +66,56 @@ def answer(
     *,
     view: View,
     listed: Listed,
-    contrast: int | None,
-    threshold: float,
+    pick: Pick,
 ) -> None:
-    """Shows what was asked for: a list of rollouts, one of them, or two of a task.
+    """Shows what was asked for: a list of rollouts, one of them, two of a task, or one of each of two runs.
 
     Raises:
         RollprofError: The question cannot be understood, there is no such rollout, or the run cannot be read.
     """
     words, key = split_key(list(asked.run or ()))
-    if contrast is not None and key is not None:
-        raise UsageError("--contrast names its task itself", hint="Leave out the key.")
-    key = key if contrast is None else Key(contrast)
-    one = key is not None and key.rollout is not None
-    _check(table, view, listed, one=one, in_words=one or contrast is not None)
+    key = _key(key, pick)
+    one = key is not None and key.rollout is not None and pick.against is None
+    _check(table, view, listed, one=one, in_words=one or pick.contrast is not None or pick.against is not None)
     asked = replace(asked, run=words)
-    if math.isnan(threshold):
-        raise UsageError("--threshold is no number", hint="A reward of at least that much passes.")
     try:
+        if key is not None and pick.against is not None:
+            base = replace(asked, run=[pick.against], inputs=list(pick.against_inputs), rollouts=None)
+            show_against(asked, base, key, table, console, full=view.full)
+            return
         if key is not None and key.rollout is not None:
             run, found = _located(asked, key, console)
-            _print(_shown(run, found, view, as_object=form_of(table) != "table"), table, run)
+            print_content(_shown(run, found, view, as_object=form_of(table) != "table"), table, [run.files])
             return
         run = opened(asked, console)
         frame = collect(run.rollouts)
         found = frame if key is None else of_key(frame, key)
-        if contrast is not None:
-            _contrast(run, found, table, console, threshold=threshold, full=view.full)
+        if pick.contrast is not None:
+            _contrast(run, found, table, console, threshold=pick.threshold, full=view.full)
         else:
             _list(run, chosen(found, listed), table, console)
     except RecursionError:
         hint = "--raw prints its line as it stands."
         raise SourceError("a rollout is nested deeper than can be shown", hint=hint) from None
+
+
+def _key(key: Key | None, pick: Pick) -> Key | None:
+    """What is shown: the key, or the task that is picked from.
+
+    Raises:
+        UsageError: The options do not fit together.
+    """
+    if math.isnan(pick.threshold):
+        raise UsageError("--threshold is no number", hint="A reward of at least that much passes.")
+    if pick.contrast is not None and key is not None:
+        raise UsageError("--contrast names its task itself", hint="Leave out the key.")
+    if pick.against is not None and pick.contrast is not None:
+        raise UsageError("--contrast is within one run", hint="Leave out --against, or --contrast.")
+    if pick.against_inputs and pick.against is None:
+        raise UsageError("--against-inputs goes with --against", hint="Name the other run.")
+    if pick.against is not None and key is None:
+        raise UsageError("--against is for a task or rollout", hint="Name it: CAND 12 --against BASE")
+    return key if pick.contrast is None else Key(pick.contrast)
 
 
 def _located(asked: RunAsked, key: Key, console: Console) -> tuple[Run, pl.DataFrame]:
@@ -112,58 +142,17 @@ def _check(table: TableAsked, view: View, listed: Listed, *, one: bool, in_words
         raise UsageError(f"a rollout is no table: {form_of(table)} is for lists", hint="It can be text or --json.")
 
 
-def _lines(run: Run, frame: pl.DataFrame) -> list[bytes]:
-    """The lines of rollouts, in the order of the frame."""
-    about = frame.select(*names.PLACE, *names.KEY).with_row_index("_row")
-    lines = [b""] * len(frame)
-    for (shown,), part in about.partition_by("_source", as_dict=True, maintain_order=True).items():
-        fetched = part.sort("_offset")
-        places = [Place(*row) for row in fetched.select(*names.KEY, "_line", "_offset", "_length").iter_rows()]
-        for row, line in zip(fetched["_row"], fetch(run.source_of(str(shown)), places), strict=True):
-            lines[row] = line
-    return lines
-
-
 def _shown(run: Run, found: pl.DataFrame, view: View, *, as_object: bool) -> bytes:
     """One rollout, as it is to be shown."""
-    (line,) = _lines(run, found)
+    (line,) = rollout_lines(run, found)
     if view.raw:
         return line + b"\n"
     if view.field is None:
-        return _object(line) + b"\n" if as_object else _text(found, line, full=view.full).encode()
+        return rollout_object(line) + b"\n" if as_object else rollout_text(found, line, full=view.full).encode()
     value = value_at(plain_row(line), view.field)
     if isinstance(value, str) and not as_object:
         return f"{plain(value)}\n".encode()
     return f"{as_json(value, indent=None if as_object else 2)}\n".encode()
-
-
-def _object(line: bytes) -> bytes:
-    return without_nan(line.decode().strip(" \t\r")).encode()
-
-
-def _text(found: pl.DataFrame, line: bytes, *, full: bool, about: str = "") -> str:
-    """A rollout in words, below a line of what is known of it."""
-    row = found.row(0, named=True)
-    reward = row.get(names.REWARD)
-    facts = (
-        about,
-        f"rollout {row[names.TASK]}:{row[names.ROLLOUT]}",
-        row["_agent"],
-        None if reward is None else f"reward {reward:.6g}",
-        "truncated" if row["_truncated"] else None,
-        "masked" if row["_masked"] else None,
-        row["_verdict"],
-        f"{row['_source']}:{row['_line']}",
-    )
-    title = " · ".join(fact for fact in facts if fact)
-    return as_text(title, blocks_of(plain_row(line), full=full), heading=_heading())
-
-
-def _heading() -> Callable[[str], str]:
-    """Bold on a terminal whose user wants colour."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    bold = is_terminal and not os.environ.get("NO_COLOR")
-    return (lambda line: f"{BOLD}{line}{NORMAL}") if bold else str
 
 
 def _contrast(
@@ -171,19 +160,10 @@ def _contrast(
 ) -> None:
     """Shows the best passing and the worst failing rollout of a task, as far as there are."""
     best, worst = best_and_worst(task, threshold=threshold)
-    pair = {"passing": ("best passing", best), "failing": ("worst failing", worst)}
-    there = {kind: about for kind, about in pair.items() if len(about[1])}
-    for kind in (kind for kind in pair if kind not in there):
+    pair = {"passing": Part("best passing", run, best), "failing": Part("worst failing", run, worst)}
+    for kind in (kind for kind, part in pair.items() if not len(part.found)):
         console.say(f"task {task[names.TASK][0]} has no {kind} rollout (a reward of {threshold:g} passes)")
-    lines = _lines(run, pl.concat([best, worst]))
-    if form_of(table) == "table":
-        about_lines = zip(there.values(), lines, strict=True)
-        texts = [_text(found, line, full=full, about=about) for (about, found), line in about_lines]
-        _print("\n\n".join(texts).encode(), table, run)
-    else:
-        objects = dict.fromkeys(pair, b"null") | dict(zip(there, map(_object, lines), strict=True))
-        members = (b'"%s":%s' % (kind.encode(), text) for kind, text in objects.items())
-        _print(b"{" + b",".join(members) + b"}\n", table, run)
+    print_parts(pair, table, full=full)
 
 
 def _list(run: Run, frame: pl.DataFrame, table: TableAsked, console: Console) -> None:
@@ -204,7 +184,7 @@ def _answers(run: Run, frame: pl.DataFrame, console: Console) -> list[str | None
     answers = frame.select(pl.coalesce(*known).alias("answer"))["answer"].to_list() if known else [None] * len(frame)
     missing = [row for row, text in enumerate(answers) if not text]
     try:
-        lines = _lines(run, frame[missing])
+        lines = rollout_lines(run, frame[missing])
     except SourceError as error:
         if all(source.is_dump for source in run.files.rollouts):
             raise
@@ -214,17 +194,3 @@ def _answers(run: Run, frame: pl.DataFrame, console: Console) -> list[str | None
         with contextlib.suppress(RecursionError):  # a list need not say all
             answers[row] = answer_of(plain_row(line))
     return [None if text is None else cut(on_one_line(text), ANSWER_LETTERS) for text in answers]
-
-
-def _print(content: bytes, table: TableAsked, run: Run) -> None:
-    """Prints a rollout, or writes it to the file asked for."""
-    if table.output == "-":
-        print_bytes(content)
-        return
-    from pipeline.output.files import make_folder, whole_files
-
-    path = Path(table.output)
-    check_kept(path, run.files)
-    make_folder(path.parent)
-    with whole_files(path) as (file,):
-        file.write(content)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
-from pipeline.cli.opening import check_kept
+from pipeline.cli.opening import check_kept, paths_of
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,16 +44,98 @@ def print_table(
         SourceError: The file cannot be written.
         UsageError: Parquet on a terminal.
     """
-    from pipeline.output.files import check_folder, make_folder, whole_files
     from pipeline.output.tables import write_table
 
+    form = _checked_form(asked)
+    shown = _limited(frame, asked, form, console)
+    _deliver(partial(write_table, shown, form=form), asked, form, files, more)
+    if asked.output != "-":
+        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {asked.output}")
+
+
+def print_sections(
+    sections: Sequence[tuple[str, pl.DataFrame]],
+    asked: TableAsked,
+    console: Console,
+    files: RunFiles | None = None,
+    more: Sequence[Path] = (),
+) -> None:
+    """Prints tables for people one after the other, each under its title, as `print_table` prints one.
+
+    Args:
+        sections: Titles and tables.
+        asked: How they are printed: `table` or `md`; the limit is that of each.
+        console: Where to say what is not shown.
+        files: The files that they are made from, none of which they may replace.
+        more: Others that they may not replace.
+
+    Raises:
+        SourceError: The file cannot be written.
+    """
+    from pipeline.output.tables import write_table
+
+    form = _checked_form(asked)
+    shown = [(title, _limited(frame, asked, form, console, title=title)) for title, frame in sections]
+
+    def write(file: IO[bytes]) -> None:
+        for place, (title, frame) in enumerate(shown):
+            heading = f"## {title}\n\n" if form == "md" else f"{title}\n"
+            file.write(("\n" * (place > 0) + heading).encode())
+            write_table(frame, file, form)
+
+    _deliver(write, asked, form, files, more)
+    if asked.output != "-":
+        console.say(f"{len(shown):,} tables in {asked.output}")
+
+
+def print_content(content: bytes, asked: TableAsked, files: Sequence[RunFiles], more: Sequence[Path] = ()) -> None:
+    """Prints what is no single table, or writes it to a file that appears whole or not at all.
+
+    Args:
+        content: What is printed.
+        asked: Where to.
+        files: The files of the runs that it is made from, none of which it may replace.
+        more: Others that it may not replace.
+
+    Raises:
+        SourceError: The file cannot be written.
+        UsageError: The file is one of these.
+    """
+
+    def write(file: IO[bytes]) -> None:
+        file.write(content)
+
+    others = [path for of_run in files[1:] for path in paths_of(of_run)]
+    _deliver(write, asked, _checked_form(asked), files[0], [*others, *more])
+
+
+def _checked_form(asked: TableAsked) -> FormName:
     if not asked.output:
         raise UsageError("-o needs a name", hint="-o - is standard output.")
-    form = form_of(asked)
+    return form_of(asked)
+
+
+def _limited(
+    frame: pl.DataFrame, asked: TableAsked, form: FormName, console: Console, *, title: str = ""
+) -> pl.DataFrame:
+    """The rows to show; says when some are not."""
     limit = SHOWN_TO_PEOPLE if asked.limit is None and form in {"table", "md"} else asked.limit
     shown = frame.head(min(limit, len(frame))) if limit else frame
     if len(shown) < len(frame):
-        console.say(f"{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
+        console.say(f"{title}{': ' * bool(title)}{len(shown):,} of {len(frame):,} shown (--limit 0 for all)")
+    return shown
+
+
+def _deliver(
+    write: Callable[[IO[bytes]], None],
+    asked: TableAsked,
+    form: FormName,
+    files: RunFiles | None,
+    more: Sequence[Path],
+) -> None:
+    """Writes to a file that appears whole or not at all, or to standard output."""
+    from pipeline.output.files import check_folder, make_folder, whole_files
+
     if asked.output != "-":
         path = Path(asked.output)
         if files is not None:
@@ -60,13 +143,12 @@ def print_table(
         check_folder(path)
         make_folder(path.parent)
         with whole_files(path) as (file,):
-            write_table(shown, file, form)
-        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {asked.output}")
+            write(file)
         return
     if form == "parquet" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal", hint="Give a file with -o FILE.parquet.")
     content = io.BytesIO()
-    write_table(shown, content, form)
+    write(content)
     print_bytes(content.getvalue())
 
 

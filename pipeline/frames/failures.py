@@ -24,7 +24,8 @@ def scan_failures(sources: Iterable[Source | str | Path] | str | Path, *, jobs: 
     """Failed attempts, one row a line in the order of the attempts, read once when first needed.
 
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String), `_file` (UInt32), `_line`,
-    `_offset`, `_length` (Int64), `_failure_class` (String), `_problem` (String), `_torn` (Boolean).
+    `_offset`, `_length` (Int64), `_failure_class` (String), `_terminal` (Boolean, whether it is not to be tried
+    again), `_problem` (String), `_torn` (Boolean).
 
     Args:
         sources: Sidecar files; none gives no rows.
@@ -38,6 +39,7 @@ def scan_failures(sources: Iterable[Source | str | Path] | str | Path, *, jobs: 
 
 
 def _read(sources: tuple[Source, ...], jobs: int | None) -> pl.DataFrame:
-    blank = empty_frame(TEXTS)
+    blank = empty_frame(TEXTS).with_columns(_terminal=pl.lit(None, pl.Int64))
     request = Request(read_failures, sources, Job(()))
-    return pl.concat([blank, frame_of(request, workers=jobs or usable_cores())], how="diagonal_relaxed")
+    read_rows = frame_of(request, workers=jobs or usable_cores())
+    return pl.concat([blank, read_rows], how="diagonal_relaxed").with_columns(pl.col("_terminal").cast(pl.Boolean))

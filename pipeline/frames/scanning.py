@@ -36,15 +36,13 @@ def frame_of(
         WorkerError: A worker process ended before its work was done.
     """
     key = cache.key_of(request) if cached else None
-    if begun is None and key is not None and (kept := _kept(key)) is not None:
+    if begun is None and key is not None and (kept := kept_frame(key)) is not None:
         if progress is not None:
             progress(request.size)
         return kept
     frame = gather(begun or begin(request, workers=workers), progress).frame()
     if key is not None:
-        content = io.BytesIO()
-        frame.write_parquet(content, compression="lz4", statistics=False)
-        cache.keep(key, content.getbuffer())
+        keep_frame(key, frame)
     return frame
 
 
@@ -63,7 +61,15 @@ def gather(reading: Reading, progress: Progress | None = None) -> Gathered:
     return gathered
 
 
-def _kept(key: str) -> pl.DataFrame | None:
+def keep_frame(key: str, frame: pl.DataFrame) -> None:
+    """Keeps a frame in the cache folder."""
+    content = io.BytesIO()
+    frame.write_parquet(content, compression="lz4", statistics=False)
+    cache.keep(key, content.getbuffer())
+
+
+def kept_frame(key: str) -> pl.DataFrame | None:
+    """The frame that is kept under a key; None where nothing whole is."""
     content = cache.kept(key)
     if content is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import polars as pl
 import polars.selectors as cs
@@ -143,16 +144,20 @@ def _spread(label: str, value: str) -> pl.Expr:
     std = pl.when(count == 1).then(0.0).otherwise(column(f"std {value}"))
     error = std / count.sqrt()
     if label in {"ci_low_95", "ci_high_95"}:
-        half_width = count.map_batches(_t_quantiles, return_dtype=pl.Float64, is_elementwise=True) * error
+        half_width = t_quantiles(count) * error
         return finite(mean - half_width if label == "ci_low_95" else mean + half_width)
     known = {"std": std, "sem": error, "se": error}
     return finite(known[label] if label in known else column(f"{label} {value}"))
 
 
-def _t_quantiles(counts: pl.Series) -> pl.Series:
-    """t(0.975) with n - 1 degrees of freedom for each n; null below two values."""
+def t_quantiles(count: pl.Expr, upper: float = CONFIDENCE) -> pl.Expr:
+    """The quantile of Student's t with n - 1 degrees of freedom for each n (Float64); null below two values."""
+    return count.map_batches(partial(_t_quantiles, upper=upper), return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _t_quantiles(counts: pl.Series, *, upper: float) -> pl.Series:
     from scipy.special import stdtrit
 
     freedom = counts.cast(pl.Float64) - 1.0
-    quantiles = pl.Series(stdtrit(freedom.fill_null(0.0).to_numpy(), CONFIDENCE), dtype=pl.Float64)
+    quantiles = pl.Series(stdtrit(freedom.fill_null(0.0).to_numpy(), upper), dtype=pl.Float64)
     return quantiles.set((freedom < 1.0).fill_null(value=True), None)

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -37,18 +38,27 @@ def folder() -> Path:
 
 
 def key_of(request: Request) -> str | None:
-    """The name that the rows of a request are kept under; None where they are not worth it, or cannot be found again.
+    """The name that the rows of a request are kept under, as `key_for` gives it."""
+    return key_for(request.sources, request.read.__name__, request.template._asdict())
+
+
+def key_for(sources: Sequence[Source], *about: object) -> str | None:
+    """The name that what is made of sources is kept under; None where it is not worth it, or cannot be found again.
 
     A source is known by its path, size, times of change, first and last bytes.
+
+    Args:
+        sources: What it is made of.
+        about: What it is and how it is made, as JSON.
     """
-    if request.size < WORTHWHILE_BYTES or any(source.held for source in request.sources):
+    if sum(source.size for source in sources) < WORTHWHILE_BYTES or any(source.held for source in sources):
         return None
     try:
-        sources = [_identity(source) for source in request.sources]
+        identities = [_identity(source) for source in sources]
         code = [_code(name) for name in (".", "sources", "frames")]
     except OSError:
         return None
-    what = (code, request.read.__name__, request.template._asdict(), sources)
+    what = (code, about, identities)
     return hashlib.blake2b(json.dumps(what, default=str).encode(), digest_size=16).hexdigest()
 
 

@@ -101,10 +101,10 @@ def _gone_through(source: Source, places: Sequence[Place]) -> Iterator[bytes]:
 
 
 def _has_key(line: bytes, key: tuple[int, int]) -> bool:
-    """Whether a line is the rollout of a key; one without indices was numbered by its order."""
+    """Whether a line is that of a key; one without indices was numbered by its order, and a profile row is a task."""
     try:
         row = rows.parse(memoryview(line))
     except rows.BadLineError:
         return False
     found = tuple(rows.last(row, name) for name in names.KEY)
-    return found in (key, (None, None))
+    return found in (key, (None, None), (key[0], None))

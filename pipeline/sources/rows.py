@@ -169,19 +169,20 @@ def label_text(value: object) -> str | None:
 
 def is_masked(mask: object, instance_config: object) -> bool:
     """Whether a truthy `mask_sample` stands at the top level or in `instance_config`."""
-    if _truthy(mask):
+    if is_truthy(mask):
         return True
-    return isinstance(instance_config, OBJECTS) and _truthy(last(instance_config, names.MASK))
+    return isinstance(instance_config, OBJECTS) and is_truthy(last(instance_config, names.MASK))
+
+
+def is_truthy(value: object) -> bool:
+    """Whether a value is true, a number other than 0, or a text, list or object that is not empty."""
+    if isinstance(value, (*OBJECTS, *LISTS)):
+        return len(value) > 0  # type: ignore[arg-type]
+    return bool(value)
 
 
 def _reason(error: ValueError) -> str:
     return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-
-
-def _truthy(value: object) -> bool:
-    if isinstance(value, (*OBJECTS, *LISTS)):
-        return len(value) > 0  # type: ignore[arg-type]
-    return bool(value)
 
 
 def encodable(text: str) -> bool:

@@ -52,6 +52,14 @@ def show_help(template: str) -> Command:
     return Command((*(_filled(word, {"{python}": sys.executable}) for word in program), "--help"))
 
 
+def stats(dump: Dump, template: str, *, jobs: int) -> Command:
+    """The same program, asked for the statistics of a dump."""
+    program = shlex.split(template.partition(" profile ")[0])
+    options = ("--quiet", "--no-cache", "--json", "--jobs", str(jobs))
+    files = ("--rollouts", str(dump.rollouts), "--inputs", str(dump.inputs))
+    return Command((*(_filled(word, {"{python}": sys.executable}) for word in program), "stats", *files, *options))
+
+
 def scan(dump: Dump, *, jobs: int) -> Command:
     """Reading the rollouts into a LazyFrame, alone."""
     return Command((sys.executable, "-c", SCAN, str(dump.rollouts), str(jobs)))

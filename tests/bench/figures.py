@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.bench import commands
 from tests.bench.measure import Pairs, Spread, paired, peaks, repeated
-from tests.bench.plan import BUDGETS, HELP_SECONDS, LARGE_GROWTH, MANY_REST_SECONDS, SCAN_SPEED_UP
+from tests.bench.plan import (
+    BUDGETS,
+    HELP_SECONDS,
+    LARGE_GROWTH,
+    MANY_REST_SECONDS,
+    SCAN_SPEED_UP,
+    STATS_PEAK_MB,
+    STATS_SECONDS,
+)
 from tests.bench.table import NOTHING, limit, spread, verdict
 
 if TYPE_CHECKING:
@@ -88,6 +96,15 @@ def rest_cells(dump: Dump, plan: Plan) -> list[str]:
     command = commands.profile(dump, plan.template, jobs=plan.jobs, scratch=plan.scratch)
     rest = paired(command, commands.scan(dump, jobs=plan.jobs), plan.runs).difference()
     return [f"{spread(rest)} s", limit(MANY_REST_SECONDS), verdict(holds=rest.median <= MANY_REST_SECONDS)]
+
+
+def stats_cells(dump: Dump, plan: Plan) -> list[str]:
+    """Seconds and peak memory of the statistics with all their draws, the reading included."""
+    command = commands.stats(dump, plan.template, jobs=plan.jobs)
+    seconds, peak = _seconds(repeated(command, plan.runs)), peaks(command, 1)
+    held = seconds.median <= STATS_SECONDS and peak.median / _MB <= STATS_PEAK_MB
+    measured = f"{spread(seconds)} s, {spread(peak, scale=_MB, digits=0)} MB"
+    return [measured, f"<= {STATS_SECONDS:g} s, {STATS_PEAK_MB} MB", verdict(holds=held)]
 
 
 def growth_cells(dump: Dump, before: Spread, plan: Plan) -> list[str]:

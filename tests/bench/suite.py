@@ -44,6 +44,8 @@ class Suite:
             if kind == "many":
                 name = f"profile less scan, {dump.rows} rollouts x {dump.metrics:.0f} metrics"
                 self._other(name, partial(figures.rest_cells, dump, self.plan))
+                name = f"stats, {dump.rows} rollouts in {dump.tasks} tasks"
+                self._other(name, partial(figures.stats_cells, dump, self.plan))
             self._drop(dump)
         for kind in LARGE_KINDS:
             if self.plan.large and kind in self._peaks:

@@ -21,6 +21,7 @@ SCHEMA = {
     "_problem": pl.String,
     "_torn": pl.Boolean,
     "_failure_class": pl.String,
+    "_terminal": pl.Boolean,
 }
 
 
@@ -49,6 +50,12 @@ def test_columns(contents: list[Content], tmp_path: Path) -> None:
 )
 def test_classes(fields: dict[str, Any], name: str | None, tmp_path: Path) -> None:
     assert scanned(tmp_path, [failed(0, **fields)])["_failure_class"].to_list() == [name]
+
+
+@pytest.mark.parametrize(("value", "terminal"), [(True, True), (1, True), (False, False), (None, False)])
+def test_the_last_attempt_is_told(value: Any, terminal: bool, tmp_path: Path) -> None:
+    frame = scanned(tmp_path, [failed(0, _ng_failure_terminal=value), failed(1)])
+    assert frame["_terminal"].to_list() == [terminal, False]
 
 
 def test_attempts_stay_in_order(tmp_path: Path) -> None:

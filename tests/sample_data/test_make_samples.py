@@ -19,6 +19,8 @@ Key = tuple[int, int]
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 README = " ".join((SAMPLES / "README.md").read_text(encoding="utf-8").split())
 FILES = [
+    "candidate/rollouts.jsonl",
+    "candidate/rollouts_materialized_inputs.jsonl",
     "complete/rollouts.jsonl",
     "complete/rollouts_materialized_inputs.jsonl",
     "demo/arithmetic.jsonl",
@@ -94,6 +96,7 @@ def test_the_samples_are_small() -> None:
     "command",
     [
         "sample_data/complete",
+        "sample_data/candidate --partial",
         "sample_data/partial --partial",
         "sample_data/sharded/shard*.jsonl* --output-dir out -o run",
         "sample_data/nasty --partial",
@@ -162,6 +165,21 @@ class TestComplete:
             assert row["reward"] == float(row["correct"] and row["format_ok"])
             calls = sum(item["type"] == "function_call" for item in row["response"]["output"])
             assert row["num_turns"] == calls + 1
+
+
+class TestCandidate:
+    inputs = rows_of("candidate/rollouts_materialized_inputs.jsonl")
+    rollouts = rows_of("candidate/rollouts.jsonl")
+
+    def test_its_tasks_are_those_of_the_complete_run_under_other_numbers(self) -> None:
+        prompts = {json.dumps(row["responses_create_params"]["input"]): key_of(row)[0] for row in TestComplete.inputs}
+        numbers = {
+            (key_of(row)[0], prompts[json.dumps(row["responses_create_params"]["input"])]) for row in self.inputs
+        }
+        assert all(mine != theirs for mine, theirs in numbers)
+        tasks, repeats = len(numbers), len({key_of(row)[1] for row in self.inputs})
+        assert f"{tasks} of the tasks of the complete run, numbered anew, with {repeats} repeats each" in README
+        assert f"{len(self.rollouts)} of {len(self.inputs)} planned rollouts finished" in README
 
 
 class TestPartial:

@@ -1,0 +1,108 @@
+"""Ranges of figures with both ends in them, and how sure it is that a pass rate lies in one."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline.analysis.posterior import jeffreys
+from pipeline.errors import UsageError
+
+EDGES = (0.2, 0.4, 0.6, 0.8)
+ALWAYS, NEVER = "1", "0"
+BANDS = (NEVER, "0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1", ALWAYS)
+UNSCORED = "unscored"
+
+
+class Span(NamedTuple):
+    """A range, both ends in it.
+
+    Attributes:
+        low: Its lower end; minus infinity where there is none.
+        high: Its upper end; infinity where there is none.
+    """
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{'' if self.low == -math.inf else f'{self.low:g}'}:{'' if self.high == math.inf else f'{self.high:g}'}"
+
+    def has(self, value: pl.Expr) -> pl.Expr:
+        """Whether a value lies in the range; no value does not."""
+        return (value >= self.low) & (value <= self.high)
+
+
+def span_of(text: str, *, option: str) -> Span:
+    """The range that a text such as `0.2:0.8`, `:4096` or `0.5:` means.
+
+    Raises:
+        UsageError: It is none.
+    """
+    low, colon, high = text.partition(":")
+    try:
+        span = Span(float(low or -math.inf), float(high or math.inf))
+    except ValueError:
+        span = Span(math.nan, math.nan)
+    if not colon or not span.low <= span.high:
+        hint = "Write it like 0.2:0.8, both ends are in it; one of them may be left out."
+        raise UsageError(f"{option} {text!r} is no range", hint=hint)
+    return span
+
+
+def in_band(span: Span) -> pl.Expr:
+    """The probability (Float64, 0-1) that a task's pass rate lies in a range, by its posterior.
+
+    For Beta(α, β) it is I(high; α, β) - I(low; α, β), with I the regularized incomplete beta function; a task without
+    voting rollouts has the prior.
+
+    Args:
+        span: The range.
+    """
+    low, high = (min(max(end, 0.0), 1.0) for end in span)
+
+    def mass(pair: pl.Series) -> pl.Series:
+        from scipy.special import betainc
+
+        a, b = (pair.struct.field(name).to_numpy() for name in ("alpha", "beta"))
+        return pl.Series(betainc(a, b, high) - betainc(a, b, low), dtype=pl.Float64)
+
+    posterior = jeffreys(pl.col("rollouts"), pl.col("passed"))
+    return pl.struct(alpha=posterior["alpha"], beta=posterior["beta"]).map_batches(
+        mass, return_dtype=pl.Float64, is_elementwise=True
+    )
+
+
+def misfiled(pool: pl.DataFrame, span: Span, *, confidence: float) -> dict[str, float]:
+    """How the filter that takes each observed pass rate for the true one compares with the posterior.
+
+    Args:
+        pool: Tasks with `pass_rate` and `in_band`.
+        span: The range.
+        confidence: How probable it has to be that a pass rate lies in it.
+
+    Returns:
+        `naive`: tasks whose observed rate lies in the range; `unsure`: those of them that the posterior does not keep;
+        `overlooked`: others that it keeps; `expected`: how many tasks the naive filter files on the wrong side, as
+        the posteriors expect it.
+    """
+    mass, naive = pl.col("in_band"), span.has(pl.col("pass_rate"))
+    wrong = pl.when(naive).then(1.0 - mass).otherwise(mass)
+    told = pool.select(
+        naive=naive.sum(),
+        unsure=(naive & (mass < confidence)).sum(),
+        overlooked=(~naive & (mass >= confidence)).sum(),
+        expected=wrong.sum(),
+    )
+    return told.row(0, named=True)
+
+
+def band_of(pass_rate: pl.Expr) -> pl.Expr:
+    """The band of a pass rate (Enum in their order): never, fifths with the upper end in them, always, or unscored."""
+    band = pl.when(pass_rate.is_null()).then(pl.lit(UNSCORED)).when(pass_rate == 0).then(pl.lit(NEVER))
+    band = band.when(pass_rate == 1).then(pl.lit(ALWAYS))
+    for edge, name in zip((*EDGES, 1.0), BANDS[1:-1], strict=True):
+        band = band.when(pass_rate <= edge).then(pl.lit(name))
+    return band.otherwise(pl.lit(BANDS[-2])).cast(pl.Enum((*BANDS, UNSCORED)))

@@ -1,0 +1,117 @@
+"""Pairs of tasks → how far each measure moved, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from pipeline.analysis.intervals import clustered_means
+from pipeline.analysis.measures import Measure
+from pipeline.analysis.pairing import SIDES, Pairs
+from pipeline.frames.lazy import collect
+from pipeline.groups import per_group
+from pipeline.profile.expressions import column, finite
+
+NO_CHANGE = 1e-12
+"""Differences of means that are this small come from rounding."""
+FIGURES = ("tasks", "base", "candidate", "change", "se", "low_95", "high_95", "up", "down", "same")
+
+
+def differences(pairs: Pairs, measure: Measure) -> pl.Series:
+    """The change of a measure in each task that has it in both runs (Float64), by task; several agents' mean of one."""
+    changed = _per_task(_changed(pairs.frame.lazy(), [measure]), [measure], by_agent=pairs.by_agent)
+    return collect(changed.select(_change(measure).drop_nulls().alias("change")))["change"]
+
+
+def changes(pairs: Pairs, measures: Sequence[Measure], group: Sequence[str] = ()) -> pl.DataFrame:
+    """How far each measure moved, paired by task, each task with the same weight.
+
+    With d the change of the mean of a task's rollouts, `change` is the mean of d over the tasks that have the measure
+    in both runs. `se` is std(d) / √n and the interval change ± t(0.975, n - 1) · se, as `clustered_means` has them:
+    the tasks are the clusters, so how many rollouts each has does not matter. Over all agents a task is the mean of
+    its agents' pairs, so that no task counts twice.
+
+    Source: the paired analysis of E. Miller, Adding Error Bars to Evals, arXiv 2411.00640, section 4.2.
+
+    Args:
+        pairs: As `paired` gives them.
+        measures: What to look at.
+        group: Columns of the pairs that make groups; `_agent` keeps agents apart.
+
+    Returns:
+        Rows by group, then in the order of the measures: `group`; `kind`, `measure` (String); `tasks` (UInt32);
+        `base`, `candidate` (Float64, means over these tasks); `change`, `se`, `low_95`, `high_95` (Float64, se null
+        for one task, the interval too where all changes are alike); `up`, `down`, `same` (UInt32): how many
+        tasks went up, down, or neither. No row for a measure that no task of the group has in both runs.
+    """
+    rows = _per_task(
+        _changed(pairs.frame.lazy(), measures), measures, group, by_agent=pairs.by_agent and "_agent" not in group
+    )
+    weighted = rows.with_columns(
+        _change(one).is_not_null().cast(pl.Float64).alias(f"weight {one.column}") for one in measures
+    )
+    means = {str(place): (f"change {one.column}", f"weight {one.column}") for place, one in enumerate(measures)}
+    spread = clustered_means(weighted, group, means=means)
+    counted = per_group(weighted, group, **_counts(measures))
+    keys = list(group)
+    tables = [
+        counted.select(
+            *map(column, keys), *(pl.col(f"{place} {what}").alias(what) for what in WHAT), mean=pl.lit(str(place))
+        )
+        for place in range(len(measures))
+    ]
+    known = pl.DataFrame(
+        {"mean": list(means), "kind": [one.kind for one in measures], "measure": [one.name for one in measures]}
+    )
+    found = spread.join(
+        pl.concat(tables).lazy(), on=[*keys, "mean"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    told = found.join(known.lazy(), on="mean", how="left", maintain_order="left").filter(pl.col("tasks") > 0)
+    renamed = told.rename({"value": "change", "low": "low_95", "high": "high_95"})
+    return collect(renamed.select(*map(column, keys), "kind", "measure", *FIGURES))
+
+
+WHAT = ("base", "candidate", "up", "down", "same")
+
+
+def _change(measure: Measure) -> pl.Expr:
+    return pl.col(f"change {measure.column}")
+
+
+def _changed(pairs: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
+    """Adds `change COLUMN`; one side's mean is null where the other's is."""
+    changed = pairs.with_columns(
+        finite(pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}")).alias(f"change {one.column}")
+        for one in measures
+    )
+    return changed.with_columns(
+        pl.when(_change(one).is_not_null()).then(pl.col(f"{side} {one.column}")).alias(f"{side} {one.column}")
+        for one in measures
+        for side in SIDES
+    )
+
+
+def _per_task(
+    rows: pl.LazyFrame, measures: Sequence[Measure], group: Sequence[str] = (), *, by_agent: bool
+) -> pl.LazyFrame:
+    """A task's pairs as one, the mean of them."""
+    if not by_agent:
+        return rows
+    values = {
+        f"{what} {one.column}": pl.col(f"{what} {one.column}").mean() for one in measures for what in (*SIDES, "change")
+    }
+    first = pl.col("_task").min()
+    return per_group(rows, [*group, "_key"], **values, _task=first).sort("_task", maintain_order=True)
+
+
+def _counts(measures: Sequence[Measure]) -> dict[str, pl.Expr]:
+    figures: dict[str, pl.Expr] = {}
+    for place, one in enumerate(measures):
+        change = _change(one)
+        figures[f"{place} base"] = finite(pl.col(f"base {one.column}").mean())
+        figures[f"{place} candidate"] = finite(pl.col(f"candidate {one.column}").mean())
+        figures[f"{place} up"] = (change > NO_CHANGE).sum()
+        figures[f"{place} down"] = (change < -NO_CHANGE).sum()
+        figures[f"{place} same"] = (change.abs() <= NO_CHANGE).sum()
+    return figures

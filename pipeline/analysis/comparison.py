@@ -1,0 +1,257 @@
+"""Two runs → what changed, how sure that is, and how much of it is infrastructure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import polars as pl
+import polars.selectors as cs
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipeline import names
+from pipeline.analysis.changes import FIGURES, changes, differences
+from pipeline.analysis.flips import rollout_flips, states, task_flips
+from pipeline.analysis.judgement import Change, Verdict, change_of, smallest_effect, verdict_of
+from pipeline.analysis.measures import (
+    LOST_AS_ZERO,
+    SCORE,
+    UNTROUBLED,
+    Measure,
+    measured_rollouts,
+    measures_of,
+    sums_by_task,
+)
+from pipeline.analysis.pairing import CONTENT, INDEX, Pairs, conflicts, paired, pooled, renumbered, task_keys
+from pipeline.analysis.permutation import SignFlip, sign_flip_test
+from pipeline.analysis.same_rollouts import Matched, same_rollouts
+from pipeline.analysis.scoring import PassRule
+from pipeline.columns import by_columns
+from pipeline.errors import SourceError
+from pipeline.frames.lazy import collect
+from pipeline.groups import aliased, aliases, need_apart
+from pipeline.profile.expressions import column
+from pipeline.run import Run
+from pipeline.sources.contents import Of
+
+Sides = tuple[pl.DataFrame, pl.DataFrame]
+AGENT = "agent"
+ALL = "all"
+INFRASTRUCTURE = {
+    SCORE: "scored_change",
+    LOST_AS_ZERO: "lost_as_zero_change",
+    UNTROUBLED: "untroubled_change",
+}
+
+
+class CompareOptions(BaseModel):
+    """How runs are compared.
+
+    Attributes:
+        rule: Which metric is the score, and when a rollout passes.
+        key: What tasks are known by: `content`, `index`, or a field of the input row.
+        pair: Whether tasks are paired, or the same rollouts scored twice.
+        by: Columns of the base that make groups of tasks; a task's value is that of its first rollout with one.
+        seed: What the random signs of the permutation test start from.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rule: PassRule = Field(default_factory=PassRule)
+    key: str = CONTENT
+    pair: Literal["task", "rollout"] = "task"
+    by: tuple[str, ...] = ()
+    seed: int = Field(default=0, ge=0)
+
+
+class Facts(NamedTuple):
+    """What to know of how two runs were put together.
+
+    Attributes:
+        shared: Pairs of tasks in both runs.
+        scored: Tasks with a score in both, which the change is over.
+        of: What of the content was compared; None where it was not.
+        pooled: Keys that several tasks have: of the base and of the candidate.
+        conflicts: Pairs whose contents differ (`_task`, `_candidate_task`).
+        renumbered: Task indices that stand for other contents (`_ng_task_index`).
+        unread: Why contents could not be looked at, where that was not necessary.
+        without_key: How many tasks have no such field: of the base and of the candidate.
+        other_agents: How many pairs are of agents that are called differently.
+        matched: How the rollouts were matched, where they were.
+    """
+
+    shared: int
+    scored: int
+    of: Of | None
+    pooled: Sides
+    conflicts: pl.DataFrame
+    renumbered: pl.DataFrame
+    unread: str
+    without_key: tuple[int, int]
+    other_agents: int
+    matched: Matched | None
+
+
+class Comparison(NamedTuple):
+    """What two runs tell of each other.
+
+    Attributes:
+        verdict: Better, worse, no difference found, or too little data.
+        change: The mean change of the score.
+        test: The sign-flip test; None without a task.
+        smallest_effect: What this much data would have shown with a probability of 0.8.
+        states: How many tasks or rollouts pass in both, in neither, in one.
+        changes: As `changes` gives them, overall, then by agent, then by the columns asked for.
+        infrastructure: One row a group: what the change is of.
+        alone: Tasks of one run only.
+        flips: Tasks or rollouts that pass in one run only.
+        facts: How they were put together.
+    """
+
+    verdict: Verdict
+    change: Change
+    test: SignFlip | None
+    smallest_effect: float | None
+    states: dict[str, int]
+    changes: pl.DataFrame
+    infrastructure: pl.DataFrame
+    alone: pl.DataFrame
+    flips: pl.DataFrame
+    facts: Facts
+
+
+def compare(base: Run, candidate: Run, options: CompareOptions | None = None) -> Comparison:
+    """Compares a run with a base, task by task, or rollout by rollout.
+
+    Raises:
+        SourceError: A row whose content counts is no longer there.
+        UsageError: There is no such score, key or group.
+    """
+    chosen = options or CompareOptions()
+    by = [name for name in by_columns(base.aligned.frame, chosen.by) if name != "_agent"]
+    need_apart(by, ("scope", AGENT, "kind", "measure", *FIGURES, *INFRASTRUCTURE.values()))
+    measures = measures_of(base, candidate, chosen.rule)
+    rollouts = (measured_rollouts(base, chosen.rule, measures), measured_rollouts(candidate, chosen.rule, measures))
+    matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
+    if matched is not None:
+        rollouts = (matched.of(rollouts[0]), matched.of(rollouts[1]))
+    of: Of = "row" if base.has_input_rows and candidate.has_input_rows else "prompt"
+    key = chosen.key if matched is None else INDEX
+    keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))
+    pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
+    pairs = pairs._replace(frame=_with_groups(pairs.frame, base, by))
+    changed = _tables(pairs, measures, by)
+    change = change_of(_overall(changed))
+    lists = differences(pairs, measures[0]).to_list()
+    test = sign_flip_test(lists, seed=chosen.seed) if lists else None
+    return Comparison(
+        verdict=verdict_of(change, test),
+        change=change,
+        test=test,
+        smallest_effect=smallest_effect(change),
+        states=states(pairs.frame if matched is None else matched.rollouts),
+        changes=changed,
+        infrastructure=_infrastructure(changed, measures, by),
+        alone=pairs.alone,
+        flips=task_flips(pairs.frame) if matched is None else rollout_flips(matched.rollouts),
+        facts=_facts(base, candidate, key, keys, pairs, change, of, matched),
+    )
+
+
+def _with_groups(pairs: pl.DataFrame, base: Run, by: Sequence[str]) -> pl.DataFrame:
+    """Adds the values that make groups, under the names that `aliases` gives them."""
+    if not by:
+        return pairs
+    first = base.aligned.frame.select(pl.col(names.TASK).alias("_task"), "_agent", *aliased(by))
+    values = first.group_by("_task", "_agent", maintain_order=True).agg(
+        pl.col(name).drop_nulls().first() for name in aliases(by)
+    )
+    joined = pairs.lazy().join(values, on=["_task", "_agent"], how="left", nulls_equal=True, maintain_order="left")
+    return collect(joined)
+
+
+def _tables(pairs: Pairs, measures: Sequence[Measure], by: Sequence[str]) -> pl.DataFrame:
+    """The changes overall, by agent where there are several, and by the columns asked for."""
+    groups: dict[str, list[str]] = {ALL: []}
+    if pairs.frame["_agent"].n_unique() > 1:
+        groups["agent"] = ["_agent"]
+    if by:
+        groups["group"] = aliases(by)
+    own = dict(zip(aliases(by), by, strict=True)) | {"_agent": AGENT}
+    tables = [
+        changes(pairs, measures, group).rename(own, strict=False).select(pl.lit(scope).alias("scope"), pl.all())
+        for scope, group in groups.items()
+    ]
+    whole = pl.concat(tables, how="diagonal_relaxed")
+    missing = {AGENT: pl.String} if AGENT not in whole.columns else {}
+    added = whole.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in missing.items())
+    about = _about(by)
+    ordered = [*about, *(name for name in added.columns if name not in about)]
+    return _finite(added.select(map(column, ordered)))
+
+
+def _finite(table: pl.DataFrame) -> pl.DataFrame:
+    """The table without the figures that are beyond doubles."""
+    number = cs.float()
+    return table.with_columns(pl.when(number.is_finite()).then(number).name.keep())
+
+
+def _about(by: Sequence[str]) -> list[str]:
+    """The columns that a row of the tables is told by."""
+    return ["scope", AGENT, *by]
+
+
+def _overall(changed: pl.DataFrame) -> dict[str, object] | None:
+    """The row of the score over all tasks, which is the first."""
+    row = next(iter(changed.head(1).to_dicts()), None)
+    return row if row is not None and row["scope"] == ALL and row["kind"] == "score" else None
+
+
+def _infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Sequence[str]) -> pl.DataFrame:
+    """What the change of the score is of, for each group.
+
+    With lost rollouts (missing, masked, unscored) as 0, the change is that of the scored ones and a rest, `by_lost`:
+    what was lost. The change of the scored ones is that of those without trouble and a rest, `by_troubled`: what
+    was truncated or unhealthy.
+    """
+    about = _about(by)
+    groups = changed.select(map(column, about)).unique(maintain_order=True)
+    figures = {one: INFRASTRUCTURE[one.column] for one in measures if one.column in INFRASTRUCTURE}
+    figures |= {one: f"{one.name}_change" for one in measures if one.kind == "share"}
+    for one, figure in figures.items():
+        rows = changed.filter(kind=one.kind, measure=one.name).select(
+            *map(column, about), pl.col("change").alias(figure)
+        )
+        groups = groups.join(rows, on=about, how="left", nulls_equal=True, maintain_order="left")
+    by_lost = pl.col("lost_as_zero_change") - pl.col("scored_change")
+    by_troubled = pl.col("scored_change") - pl.col("untroubled_change")
+    whole = groups.with_columns(by_lost=by_lost, by_troubled=by_troubled)
+    shares = [figure for one, figure in figures.items() if one.kind == "share"]
+    ordered = [*about, *INFRASTRUCTURE.values(), "by_lost", "by_troubled", *shares]
+    return _finite(whole.select(map(column, ordered)))
+
+
+def _facts(
+    base: Run, candidate: Run, key: str, keys: Sides, pairs: Pairs, change: Change, of: Of, matched: Matched | None
+) -> Facts:
+    unread = ""
+    contents: Sides | None = keys if key == CONTENT else None
+    if contents is None:
+        try:
+            contents = (task_keys(base, CONTENT, of=of), task_keys(candidate, CONTENT, of=of))
+        except SourceError as error:
+            unread = f"{error.where}: {error.message}"
+    nothing = pl.DataFrame(schema={names.TASK: pl.Int64, "_task": pl.Int64, "_candidate_task": pl.Int64})
+    known = pl.col("_agent").is_not_null() & pl.col("_candidate_agent").is_not_null()
+    return Facts(
+        shared=len(pairs.frame),
+        scored=change.tasks,
+        of=of if contents is not None else None,
+        pooled=(pooled(keys[0]), pooled(keys[1])),
+        conflicts=conflicts(pairs.frame, contents) if contents is not None else nothing,
+        renumbered=renumbered(contents) if contents is not None else nothing,
+        unread=unread,
+        without_key=(keys[0]["_key"].null_count(), keys[1]["_key"].null_count()),
+        other_agents=pairs.frame.filter(known & (pl.col("_agent") != pl.col("_candidate_agent"))).height,
+        matched=matched,
+    )

@@ -1,0 +1,1 @@
+"""Tasks to distrust, one module a reason."""

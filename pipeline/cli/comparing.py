@@ -1,0 +1,199 @@
+"""Two or more runs → what changed, printed; and a gate on it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import polars as pl
+
+from pipeline import names
+from pipeline.analysis.comparison import CompareOptions, Comparison, compare
+from pipeline.analysis.judgement import RULE, fall_of
+from pipeline.analysis.pairing import field_of, key_column
+from pipeline.analysis.same_rollouts import ID_FIELD
+from pipeline.analysis.scoring import PassRule, partial_scores, voting
+from pipeline.cli.asked import FieldsAsked, RuleAsked
+from pipeline.cli.comparison_notes import Named, notes
+from pipeline.cli.comparison_object import as_object, show_commands
+from pipeline.cli.comparison_text import Shown, text_of
+from pipeline.cli.console import SCHEMA_VERSION, Console
+from pipeline.cli.opening import opened, paths_of
+from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
+from pipeline.cli.tables import form_of, print_content, print_table
+from pipeline.errors import GateError, UsageError
+from pipeline.frames.lazy import collect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.cli.asked import RunAsked, TableAsked
+    from pipeline.run import Run
+
+FEWEST_RUNS = 2
+
+
+class Asked(NamedTuple):
+    """What was asked of the runs."""
+
+    key: str
+    pair: Literal["task", "rollout"]
+    by: tuple[str, ...]
+    rule: RuleAsked
+    seed: int
+    flips: bool
+
+
+class Gate(NamedTuple):
+    """When the command exits 5.
+
+    Attributes:
+        largest_fall: The score may not fall by more.
+        by_estimate: Whether the estimate of the fall counts, not its lower bound.
+        strict: Whether too little data counts.
+    """
+
+    largest_fall: float | None
+    by_estimate: bool
+    strict: bool
+
+
+def answer(
+    question: Asked, asked: RunAsked, fields: FieldsAsked, table: TableAsked, console: Console, *, gate: Gate
+) -> None:
+    """Compares each run with the first, and prints what changed.
+
+    Raises:
+        GateError: A run is worse than the gate allows, or there is too little data and that counts.
+        RollprofError: The question cannot be understood, or a run cannot be read.
+    """
+    words, inputs = _checked(question, asked, gate)
+    read = _with_fields(question, fields)
+    runs = [
+        _opened(word, replace(asked, run=[word], inputs=files), read, question, console)
+        for word, files in zip(words, inputs, strict=True)
+    ]
+    rules = rules_file(question.rule, runs[0].files)
+    rule = _rule(question, words, runs, rules, console)
+    options = CompareOptions(rule=rule, key=question.key, pair=question.pair, by=question.by, seed=question.seed)
+    found: list[tuple[Named, Comparison]] = []
+    for place, run in enumerate(runs[1:], 1):
+        named = Named(words[0], words[place])
+        compared = compare(runs[0], run, options)
+        flips = show_commands(compared.flips, named, (inputs[0], inputs[place]))
+        found.append((named, compared._replace(flips=flips)))
+        for note in notes(named, compared.facts, (runs[0], run), options):
+            console.warn(note)
+    _print(found, options, question, table, console, runs, [rules] if rules else [])
+    _judge(found, gate, console)
+
+
+def _checked(question: Asked, asked: RunAsked, gate: Gate) -> tuple[list[str], list[list[str]]]:
+    """The runs, and the inputs files of each."""
+    words = list(asked.run or ())
+    if asked.rollouts:
+        raise UsageError("--rollouts is for one run", hint='Name each run by one word: BASE "shards/*.jsonl"')
+    if len(words) < FEWEST_RUNS:
+        raise UsageError("two runs are compared", hint="rollprof compare BASE CAND; several files in a quoted glob.")
+    given = list(asked.inputs or ())
+    if len(given) not in {0, 1, len(words)}:
+        raise UsageError(f"{len(given)} --inputs for {len(words)} runs", hint="Give one for all, or one for each.")
+    if gate.largest_fall is not None and math.isnan(gate.largest_fall):
+        raise UsageError("--fail-if-worse is no number", hint="Write it like 0.01.")
+    if gate.by_estimate and gate.largest_fall is None:
+        raise UsageError("--by-estimate goes with --fail-if-worse", hint="Say by how much the score may fall.")
+    if question.pair == "rollout" and question.key != "content":
+        raise UsageError("--key is for tasks", hint="Rollouts are paired by both indices: leave --key out.")
+    return words, [given if len(given) < FEWEST_RUNS else [given[place]] for place in range(len(words))]
+
+
+def _with_fields(question: Asked, fields: FieldsAsked) -> FieldsAsked:
+    """What is read beside the fields asked for."""
+    field = ID_FIELD if question.pair == "rollout" else field_of(question.key)
+    return FieldsAsked([*(fields.field or ()), *([field] if field else ())])
+
+
+def _opened(word: str, asked: RunAsked, fields: FieldsAsked, question: Asked, console: Console) -> Run:
+    run = opened(asked, console, fields)
+    if field_of(question.key) and key_column(run, question.key) is None:
+        hint = "It is a field of the input row, dotted; row.NAME is one of the rollout."
+        raise UsageError(f"--key {question.key}: no row of {names.shown(word)} has it", hint=hint)
+    return run
+
+
+def _rule(question: Asked, words: list[str], runs: list[Run], path: Path | None, console: Console) -> PassRule:
+    """The rule of all runs, which is that of the base; warns where a run has another, or the rule decides."""
+    rule = pass_rule(question.rule, path, console)
+    quiet = Console(quiet=True)
+    scores = partial = 0
+    agents: dict[str | None, None] = {}
+    for word, run in zip(words, runs, strict=True):
+        own = pass_rule(question.rule, rules_file(question.rule, run.files), quiet)
+        if own != rule:
+            console.warn(f"{names.shown(word)} has rules of its own ({own}), which do not count here")
+        try:
+            votes = voting(run, rule)
+        except UsageError as error:
+            raise UsageError(error.message, where=names.shown(word), hint=error.hint) from None
+        counted = collect(votes.select(partial=partial_scores(), scores=pl.len()))
+        partial, scores = partial + counted["partial"][0], scores + counted["scores"][0]
+        agents |= dict.fromkeys(
+            collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"]
+        )
+    warn_of_rule(rule, list(agents), partial=partial, scored=scores, console=console)
+    return rule
+
+
+def _print(
+    found: list[tuple[Named, Comparison]],
+    options: CompareOptions,
+    question: Asked,
+    table: TableAsked,
+    console: Console,
+    runs: list[Run],
+    kept: list[Path],
+) -> None:
+    """Prints everything for people or as one object, or one table."""
+    form = form_of(table)
+    files = [run.files for run in runs]
+    if form == "json":
+        about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "rule": RULE}
+        how = {"passes": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
+        compared = [as_object(named, one, flips=question.flips, limit=table.limit) for named, one in found]
+        text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
+        print_content(text.encode() + b"\n", table, files, kept)
+    elif form in {"table", "md"}:
+        shown = Shown(form, question.flips, table.limit)
+        texts = [text_of(named, one, options, shown) for named, one in found]
+        print_content("\n\n".join([*texts, f"Verdicts: {RULE}"]).encode() + b"\n", table, files, kept)
+    else:
+        rows = [(named, one.flips if question.flips else one.changes) for named, one in found]
+        whole = pl.concat(
+            [one.select(pl.lit(names.shown(named.candidate)).alias("run"), pl.all()) for named, one in rows],
+            how="diagonal_relaxed",
+        )
+        others = [path for of_run in files[1:] for path in paths_of(of_run)]
+        print_table(whole, table, console, files[0], [*others, *kept])
+
+
+def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) -> None:
+    """Ends the command with exit code 5 where a gate was not met."""
+    missed = []
+    for named, one in found:
+        name = names.shown(named.candidate)
+        if one.verdict == "too little data":
+            if gate.strict:
+                missed.append(f"{name}: too little data ({one.change.tasks} tasks), and --strict")
+            elif gate.largest_fall is not None:
+                console.warn(f"{name}: too little data, so --fail-if-worse says nothing (--strict refuses that)")
+            continue
+        fall = fall_of(one.change, by_estimate=gate.by_estimate)
+        if gate.largest_fall is not None and fall is not None and fall > gate.largest_fall:
+            what = "the estimate" if gate.by_estimate else "the lower bound of the 95 % interval"
+            missed.append(f"{name}: the score fell by {fall:.6g} ({what}), more than {gate.largest_fall:g}")
+    if missed:
+        error = GateError("; ".join(missed), hint="--fail-if-worse and --strict say what is too much.")
+        error.answered = True
+        raise error

@@ -1,0 +1,172 @@
+"""A comparison → words and tables for people."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipeline import names
+from pipeline.analysis.pairing import CONTENT, SIDES
+from pipeline.cli.comparison_notes import Named, first_of
+from pipeline.cli.tables import SHOWN_TO_PEOPLE
+from pipeline.output.tables import cell, write_table
+
+if TYPE_CHECKING:
+    from pipeline.analysis.comparison import CompareOptions, Comparison
+    from pipeline.output.tables import Format
+
+SHARES = ("missing", "failed", "masked", "unscored", "truncated", "unhealthy")
+NO_NEWS = 1e-12
+Facts = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How tables are shown."""
+
+    form: Format
+    flips: bool
+    limit: int | None
+
+
+def text_of(named: Named, found: Comparison, options: CompareOptions, shown: Shown) -> str:
+    """A comparison for people."""
+    facts = [
+        *_verdict(found, options),
+        *_tasks(named, found, options),
+        *_sureness(found),
+        *_passing(found, options),
+        *_infrastructure(found),
+    ]
+    width = max(len(name) for name, _ in facts)
+    is_text = shown.form == "table"
+    lines = [f"{name.ljust(width)}  {text}" if is_text else f"- **{name}**: {text}" for name, text in facts]
+    title = f"{names.shown(named.base)} → {names.shown(named.candidate)}"
+    parts = [title if is_text else f"## {title}", "\n".join(lines)]
+    parts.append(_table("Changes", found.changes.filter(~_says_nothing()), shown))
+    if len(found.infrastructure) > 1:
+        parts.append(_table("What the change is of", found.infrastructure, shown))
+    if shown.flips:
+        parts.append(_table("Flips", found.flips, shown) or "Flips: none")
+    parts.append(_table("In one run only", found.alone, shown))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _says_nothing() -> pl.Expr:
+    """A share of nothing in both runs."""
+    return (pl.col("kind") == "share") & (pl.col("base") == 0) & (pl.col("candidate") == 0)
+
+
+def _verdict(found: Comparison, options: CompareOptions) -> Facts:
+    change, score = found.change, options.rule.score
+    if change.change is None:
+        return [("Verdict", f"{found.verdict}: no task has a {score} in both runs")]
+    way = "rose" if change.change > 0 else "fell"
+    moved = "did not move" if abs(change.change) <= NO_NEWS else f"{way} by {cell(abs(change.change))}"
+    row = found.changes.row(0, named=True)
+    means = f"{cell(row['base'])} → {cell(row['candidate'])}"
+    return [("Verdict", f"{found.verdict}: {score} {moved} on average over {_tasks_word(change.tasks)} ({means})")]
+
+
+def _tasks(named: Named, found: Comparison, options: CompareOptions) -> Facts:
+    facts = found.facts
+    about = [f"{facts.shared:,} in both runs"]
+    if facts.scored < facts.shared:
+        about.append(f"{facts.scored:,} of them with a score in both")
+    for side, word in zip(SIDES, named, strict=True):
+        one = found.alone.filter(pl.col("run") == side)
+        if len(one):
+            about.append(f"{len(one):,} only in {names.shown(word)}{first_of(one['task'])}, which take no part")
+    told = [("Tasks", "; ".join(about))]
+    if matched := facts.matched:
+        alone = f"; {matched.alone[0]:,} and {matched.alone[1]:,} in one run only" if any(matched.alone) else ""
+        told.append(("Rollouts", f"{len(matched.rollouts):,} in both runs{alone}, paired by both indices"))
+    else:
+        by = {"row": "the content of their input rows", "prompt": "what was asked"}.get(facts.of or "row")
+        told.append(("Paired by", str(by) if options.key == CONTENT else options.key))
+    return told
+
+
+def _sureness(found: Comparison) -> Facts:
+    change, test = found.change, found.test
+    if change.change is None or test is None:
+        return []
+    if change.se is None:
+        interval = "none: it takes two tasks"
+    elif change.low is None or change.high is None:
+        interval = "none: all tasks changed alike"
+    else:
+        freedom = f"clustered by task, se {cell(change.se)}, t({change.tasks - 1}) = {change.change / change.se:.4g}"
+        interval = f"{cell(change.low)} to {cell(change.high)} ({freedom})"
+    signs = "all signs" if test.exact else f"{test.draws:,} random signs"
+    row = found.changes.row(0, named=True)
+    told = [
+        ("95 % interval", interval),
+        ("Sign flips", f"p = {test.p:.4g} ({signs})"),
+        ("Improved", f"{row['up']:,} tasks; worse {row['down']:,}, same {row['same']:,}"),
+    ]
+    if found.verdict == "no difference found" and found.smallest_effect is not None:
+        effect = f"a change of {cell(found.smallest_effect)} would have been found with a probability of 0.8"
+        told.append(("Could show", effect))
+    return told
+
+
+def _passing(found: Comparison, options: CompareOptions) -> Facts:
+    what = "rollouts" if found.facts.matched is not None else "tasks (most of their rollouts)"
+    counts = ", ".join(f"{name} {count:,}" for name, count in found.states.items())
+    return [("Passes", f"{options.rule}; {what}: {counts}")]
+
+
+def _infrastructure(found: Comparison) -> Facts:
+    """How much of a change is what was lost or cut, in words."""
+    if not len(found.infrastructure) or found.change.change is None:
+        return []
+    row = found.infrastructure.row(0, named=True)
+    told = []
+    if (lost := row["by_lost"]) is not None:
+        text = (
+            f"{_signed(row['lost_as_zero_change'])} with missing, masked and unscored rollouts as 0, of which "
+            f"{_signed(lost)} is lost rollouts"
+            if abs(lost) > NO_NEWS
+            else "no part of the change is lost rollouts"
+        )
+        told.append(("Lost", text))
+    if (troubled := row["by_troubled"]) is not None:
+        text = (
+            f"{_signed(row['untroubled_change'])} without truncated and unhealthy rollouts, so these are "
+            f"{_signed(troubled)} of the change"
+            if abs(troubled) > NO_NEWS
+            else "no part of the change is truncated or unhealthy rollouts"
+        )
+        told.append(("Truncated", text))
+    moved = [f"{name} {_signed(row[f'{name}_change'])}" for name in SHARES if abs(row[f"{name}_change"] or 0) > NO_NEWS]
+    return [*told, ("Shares", ", ".join(moved) or f"none of {', '.join(SHARES)} changed")]
+
+
+def _table(title: str, frame: pl.DataFrame, shown: Shown) -> str:
+    """A table below its title; columns that say nothing are left out, and rows beyond the limit are counted."""
+    if not len(frame):
+        return ""
+    empty = {name for name in frame.columns if frame[name].null_count() == len(frame)}
+    if "scope" in frame.columns and frame["scope"].n_unique() == 1:
+        empty.add("scope")
+    said = frame.select(frame[name] for name in frame.columns if name not in empty)
+    limit = SHOWN_TO_PEOPLE if shown.limit is None else shown.limit
+    part = said.head(limit) if limit else said
+    content = io.BytesIO()
+    write_table(part, content, shown.form)
+    more = f" ({len(part):,} of {len(frame):,}, --limit 0 for all)" if len(part) < len(frame) else ""
+    head = f"### {title}{more}\n" if shown.form == "md" else f"{title}{more}"
+    return f"{head}\n{content.getvalue().decode().rstrip()}"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{cell(value)}"
+
+
+def _tasks_word(count: int) -> str:
+    return f"{count:,} task{'' if count == 1 else 's'}"

@@ -1,0 +1,87 @@
+"""A run → its statistics as a table for programs, or as several for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+from pydantic import ValidationError
+
+from pipeline.analysis.scoring import partial_scores, voting
+from pipeline.analysis.statistics import StatsOptions, statistics
+from pipeline.cli.opening import opened
+from pipeline.cli.rules import pass_rule, rules_file, thresholds, warn_of_rule
+from pipeline.cli.tables import form_of, print_sections, print_table
+from pipeline.errors import UsageError
+from pipeline.frames.lazy import collect
+from pipeline.report.statistics import sections
+
+if TYPE_CHECKING:
+    from pipeline.analysis.scoring import PassRule
+    from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
+    from pipeline.cli.console import Console
+    from pipeline.run import Run
+
+
+def stats_options(
+    by: Sequence[str] | None, answer_field: str | None, group_size: str, draws: int, seed: int, confidence: float
+) -> StatsOptions:
+    """What was asked for, as one model.
+
+    Raises:
+        UsageError: A size of groups or the confidence is out of range.
+    """
+    try:
+        sizes = tuple(int(text) for text in group_size.split(","))
+    except ValueError as error:
+        raise UsageError(f"--group-size {group_size!r}: not whole numbers", hint="Write it like 4,8,16.") from error
+    try:
+        return StatsOptions(
+            by=tuple(by or ()),
+            answer_field=answer_field,
+            group_sizes=sizes,
+            draws=draws,
+            seed=seed,
+            confidence=confidence,
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"--{first['loc'][0]}: {first['msg']}", hint="See rollprof stats --help.") from error
+
+
+def estimate(
+    options: StatsOptions,
+    rule_asked: RuleAsked,
+    asked: RunAsked,
+    fields: FieldsAsked,
+    table: TableAsked,
+    console: Console,
+) -> None:
+    """Prints the statistics of a run.
+
+    Raises:
+        RollprofError: The run cannot be read, or has no such column.
+    """
+    form = form_of(table)
+    thresholds(rule_asked)  # a mistake is told before the run is read
+    run = opened(asked, console, fields)
+    path = rules_file(rule_asked, run.files)
+    rule = pass_rule(rule_asked, path, console)
+    found = collect(statistics(run, rule, options))
+    _warn(run, rule, console)
+    kept = [path] if path else []
+    if form in {"table", "md"}:
+        print_sections(sections(found, rule=str(rule), confidence=options.confidence), table, console, run.files, kept)
+    else:
+        print_table(found, table, console, run.files, kept)
+
+
+def _warn(run: Run, rule: PassRule, console: Console) -> None:
+    votes = voting(run, rule)
+    counts = collect(votes.select(partial=partial_scores(), scored=pl.len()))
+    agents = collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"]
+    partial, scored = counts.row(0)
+    warn_of_rule(rule, agents.to_list(), partial=partial, scored=scored, console=console)
+    if not scored:
+        console.warn(f"no rollout has a number in {rule.score}: there are no figures")

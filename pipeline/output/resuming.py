@@ -1,0 +1,149 @@
+"""Which files of a run a collection can go on with, and the commands that have it go on."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline import names
+from pipeline.errors import SourceError
+from pipeline.frames.lazy import collect
+from pipeline.run import Run
+from pipeline.sources.files import Source, open_source
+
+PLAIN = ".jsonl"
+
+
+class Pair(NamedTuple):
+    """A rollouts file and the inputs beside it that plan it.
+
+    Attributes:
+        path: The rollouts file, as a collection finds it.
+        rollouts: The same, as it was when it was read.
+        inputs: The inputs.
+    """
+
+    path: Path
+    rollouts: Source
+    inputs: Source
+
+    @property
+    def side(self) -> Path:
+        """Where rollouts go whose keys are collected again."""
+        return names.sibling(names.stem_of(self.path), names.REDONE + PLAIN)
+
+    def commands(self, *, rollprof: str = "rollprof") -> list[str]:
+        """What collects the planned rollouts that are not finished: NeMo Gym's command, and ours.
+
+        NeMo Gym wants `--input` even where it does not read it; the inputs themselves are what it would read if the
+        rollouts file were gone.
+
+        Args:
+            rollprof: How the user calls our command.
+        """
+        inputs, rollouts = map(_quoted, (self.inputs.path, self.path))
+        return [
+            f"gym eval run --no-serve --resume --input {inputs} --output {rollouts}",
+            f"{shlex.quote(rollprof)} eval run --no-serve --resume --output {rollouts}",
+        ]
+
+
+def resumable(run: Run) -> dict[str, Pair]:
+    """The inputs files of a run by name, each with the rollouts file that a resumed collection goes on with.
+
+    A collection finds `S_materialized_inputs.jsonl` beside `S.jsonl`, asks for what is planned there and is not
+    finished in `S.jsonl`, and reads neither from anywhere else.
+
+    Raises:
+        SourceError: There are no inputs, their file is no plain text, has a line that cannot be used, or is not where a
+            collection looks; or a rollout finished in another file than the one beside its inputs.
+    """
+    if not run.files.inputs:
+        hint = "Repeats are planned in the materialized inputs; name them with --inputs."
+        raise SourceError("has no inputs file", where=run.files.rollouts[0].shown, hint=hint)
+    pairs = {source.shown: _pair(source, run.files.rollouts) for source in run.files.inputs}
+    _check_lines(run)
+    _check_finished(run, pairs)
+    return pairs
+
+
+@contextlib.contextmanager
+def locked(pairs: Iterable[Pair]) -> Iterator[None]:
+    """Keeps collectors away from rollouts files for a while; they lock the file they write to.
+
+    Raises:
+        SourceError: One of them is being written to.
+    """
+    with contextlib.ExitStack() as stack:
+        for pair in pairs:
+            path = pair.rollouts.path
+            mode = "r+b" if os.access(path, os.W_OK) else "rb"  # some network disks lock only what may be written
+            file = stack.enter_context(path.open(mode))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                hint = "Let the collection end, or stop it; then ask again."
+                raise SourceError("is being collected", where=pair.rollouts.shown, hint=hint) from None
+            except OSError:  # a disk without locks, whose collectors have none either
+                continue
+        yield
+
+
+def _quoted(path: Path) -> str:
+    """A path as a shell reads it; one that looks like an option is made to look like a path."""
+    text = os.fspath(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def _pair(inputs: Source, rollouts: Sequence[Source]) -> Pair:
+    """The rollouts file that a collection would go on with, by the name of its inputs."""
+    _check_plain(inputs)
+    ending = names.INPUTS + PLAIN
+    if not inputs.path.name.endswith(ending) or inputs.path.name == ending:
+        hint = f"A collection is resumed from S{ending} beside S{PLAIN}: give them such names."
+        raise SourceError("is not named after its rollouts", where=inputs.shown, hint=hint)
+    path = inputs.path.with_name(inputs.path.name.removesuffix(ending) + PLAIN)
+    if not path.is_file():
+        for source in rollouts:
+            if os.path.realpath(names.stem_of(source.path)) == os.path.realpath(names.stem_of(path)):
+                _check_plain(source)
+        hint = "A collection that is resumed would start anew. Put the rollouts there; an empty file will do for none."
+        raise SourceError("is not there, but its inputs are", where=names.shown(path), hint=hint)
+    of_run = (source for source in rollouts if os.path.realpath(source.path) == os.path.realpath(path))
+    found = next(of_run, None) or open_source(path)
+    _check_plain(found)
+    return Pair(path, found, inputs)
+
+
+def _check_plain(source: Source) -> None:
+    if source.held is not None:
+        raise SourceError("comes from a pipe, and cannot be changed", where=source.shown, hint="Name a file.")
+    if source.compression:
+        kind = {"gz": "gzip", "zst": "zstd"}.get(source.compression, source.compression)
+        hint = f"A collection is resumed from plain files only: unpack it to a name that ends in {PLAIN}."
+        raise SourceError(f"is a {kind} file, and cannot be resumed", where=source.shown, hint=hint)
+
+
+def _check_lines(run: Run) -> None:
+    bad = collect(
+        run.aligned.problems.filter(pl.col("_role") == "inputs", pl.col("_kind").is_in(["malformed", "torn"]))
+    )
+    for source, line in bad.select("_source", "_line").head(1).iter_rows():
+        hint = "A collection reads every line of its inputs. Mend or remove this one."
+        raise SourceError(f"{len(bad):,} input rows cannot be used", where=f"{source}:{line}", hint=hint)
+
+
+def _check_finished(run: Run, pairs: dict[str, Pair]) -> None:
+    finished = run.aligned.frame.filter("_finished").select("_source", "_input_source").unique()
+    for rollouts, inputs in sorted(collect(finished).iter_rows()):
+        own = pairs[inputs]
+        if rollouts != own.rollouts.shown:
+            hint = f"A resumed collection looks in {names.shown(own.path)} only, and would repeat them. Put them there."
+            raise SourceError(f"has rollouts that {inputs} plans", where=rollouts, hint=hint)
