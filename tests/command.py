@@ -7,13 +7,14 @@ An exception that the command does not handle is then the test's.
 import contextlib
 import io
 import os
-import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
+
+import rollprof
 
 TIMEOUT_SECONDS = 120
 
@@ -56,7 +57,7 @@ def _run_here(args: Sequence[str], cwd: Path) -> Finished:
 
 def _exit_code_of_module() -> int:
     try:
-        runpy.run_module("rollprof", run_name="__main__", alter_sys=True)
+        rollprof.main()
     except SystemExit as end:
         if isinstance(end.code, str):
             sys.stderr.write(f"{end.code}\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.main import COMMANDS
+from pipeline.cli import main
 from pipeline.frames.lazy import collect
 from tests.collect.env_process import served
 from tests.command import run_command
@@ -47,10 +47,10 @@ def test_the_python_examples_run(example: str, checkout: Path) -> None:
     assert ("write_profile" in example) == (checkout / "out_run_reward_profiling.jsonl").exists()
 
 
-SHOWN = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
+COMMANDS = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
 
 
-OURS = [command for command in SHOWN if command.startswith(".venv/bin/rollprof")]
+OURS = [command for command in COMMANDS if command.startswith(".venv/bin/rollprof")]
 SERVING = " env start "
 
 
@@ -66,6 +66,15 @@ def test_the_commands_run(command: str, checkout: Path) -> None:
     done = run_command(words[1:], checkout)
     assert done.exit_code == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("steps", blocks(README, "bash"))
+def test_commands_that_build_on_each_other_run_in_their_order(steps: str, checkout: Path) -> None:
+    for command in steps.splitlines():
+        words = shlex.split(command, comments=True)
+        assert words[0] == ".venv/bin/rollprof"
+        done = run_command(words[1:], checkout)
+        assert done.exit_code == 0, done.stderr
 
 
 def test_the_notebook_runs(checkout: Path) -> None:
@@ -96,7 +105,7 @@ def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
 
 
 def test_every_option_is_in_the_help(tmp_path: Path) -> None:
-    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in COMMANDS)
+    helped = "".join(run_command([*command.split(), "--help"], tmp_path).stdout for command in main.COMMANDS)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--no-serve"}:
         assert option in helped
 

@@ -52,24 +52,16 @@ def changes(pairs: Pairs, measures: Sequence[Measure], group: Sequence[str] = ()
         _change(one).is_not_null().cast(pl.Float64).alias(f"weight {one.column}") for one in measures
     )
     means = {str(place): (f"change {one.column}", f"weight {one.column}") for place, one in enumerate(measures)}
-    spread = clustered_means(weighted, group, means=means)
-    counted = per_group(weighted, group, **_counts(measures))
-    keys = list(group)
-    tables = [
-        counted.select(
-            *map(column, keys), *(pl.col(f"{place} {what}").alias(what) for what in WHAT), mean=pl.lit(str(place))
-        )
-        for place in range(len(measures))
-    ]
-    known = pl.DataFrame(
-        {"mean": list(means), "kind": [one.kind for one in measures], "measure": [one.name for one in measures]}
+    spread = clustered_means(weighted, group, means=means).filter(pl.col("tasks") > 0)
+    both = spread.join(
+        _counted(weighted, measures, group),
+        on=[*group, "mean"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )
-    found = spread.join(
-        pl.concat(tables).lazy(), on=[*keys, "mean"], how="left", nulls_equal=True, maintain_order="left"
-    )
-    told = found.join(known.lazy(), on="mean", how="left", maintain_order="left").filter(pl.col("tasks") > 0)
-    renamed = told.rename({"value": "change", "low": "low_95", "high": "high_95"})
-    return collect(renamed.select(*map(column, keys), "kind", "measure", *FIGURES))
+    renamed = both.rename({"value": "change", "low": "low_95", "high": "high_95"})
+    return collect(renamed.select(*map(column, group), "kind", "measure", *FIGURES))
 
 
 WHAT = ("base", "candidate", "up", "down", "same")
@@ -103,6 +95,21 @@ def _per_task(
     }
     first = pl.col("_task").min()
     return per_group(rows, [*group, "_key"], **values, _task=first).sort("_task", maintain_order=True)
+
+
+def _counted(rows: pl.LazyFrame, measures: Sequence[Measure], group: Sequence[str]) -> pl.LazyFrame:
+    """The means of both sides, and how many tasks went which way: a row a group and measure, told by its place."""
+    counted = per_group(rows, group, **_counts(measures))
+    return pl.concat(
+        counted.select(
+            *map(column, group),
+            *(pl.col(f"{place} {what}").alias(what) for what in WHAT),
+            mean=pl.lit(str(place)),
+            kind=pl.lit(one.kind),
+            measure=pl.lit(one.name),
+        )
+        for place, one in enumerate(measures)
+    )
 
 
 def _counts(measures: Sequence[Measure]) -> dict[str, pl.Expr]:

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import polars as pl
-import polars.selectors as cs
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline import names
-from pipeline.analysis.changes import FIGURES, changes, differences
+from pipeline.analysis.change_tables import ALL, TAKEN, infrastructure, tables_of_changes
+from pipeline.analysis.changes import differences
 from pipeline.analysis.flips import rollout_flips, states, task_flips
 from pipeline.analysis.judgement import Change, Verdict, change_of, smallest_effect, verdict_of
 from pipeline.analysis.measures import (
-    LOST_AS_ZERO,
-    SCORE,
-    UNTROUBLED,
-    Measure,
     measured_rollouts,
     measures_of,
     sums_by_task,
@@ -30,18 +26,10 @@ from pipeline.columns import by_columns
 from pipeline.errors import SourceError
 from pipeline.frames.lazy import collect
 from pipeline.groups import aliased, aliases, need_apart
-from pipeline.profile.expressions import column
 from pipeline.run import Run
 from pipeline.sources.contents import Of
 
 Sides = tuple[pl.DataFrame, pl.DataFrame]
-AGENT = "agent"
-ALL = "all"
-INFRASTRUCTURE = {
-    SCORE: "scored_change",
-    LOST_AS_ZERO: "lost_as_zero_change",
-    UNTROUBLED: "untroubled_change",
-}
 
 
 class CompareOptions(BaseModel):
@@ -129,7 +117,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     """
     chosen = options or CompareOptions()
     by = [name for name in by_columns(base.aligned.frame, chosen.by) if name != "_agent"]
-    need_apart(by, ("scope", AGENT, "kind", "measure", *FIGURES, *INFRASTRUCTURE.values()))
+    need_apart(by, TAKEN)
     measures = measures_of(base, candidate, chosen.rule)
     rollouts = (measured_rollouts(base, chosen.rule, measures), measured_rollouts(candidate, chosen.rule, measures))
     matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
@@ -140,7 +128,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))
     pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
     pairs = pairs._replace(frame=_with_groups(pairs.frame, base, by))
-    changed = _tables(pairs, measures, by)
+    changed = tables_of_changes(pairs, measures, by)
     change = change_of(_overall(changed))
     lists = differences(pairs, measures[0]).to_list()
     test = sign_flip_test(lists, seed=chosen.seed) if lists else None
@@ -151,7 +139,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
         smallest_effect=smallest_effect(change),
         states=states(pairs.frame if matched is None else matched.rollouts),
         changes=changed,
-        infrastructure=_infrastructure(changed, measures, by),
+        infrastructure=infrastructure(changed, measures, by),
         alone=pairs.alone,
         flips=task_flips(pairs.frame) if matched is None else rollout_flips(matched.rollouts),
         facts=_facts(base, candidate, key, keys, pairs, change, of, matched),
@@ -170,65 +158,10 @@ def _with_groups(pairs: pl.DataFrame, base: Run, by: Sequence[str]) -> pl.DataFr
     return collect(joined)
 
 
-def _tables(pairs: Pairs, measures: Sequence[Measure], by: Sequence[str]) -> pl.DataFrame:
-    """The changes overall, by agent where there are several, and by the columns asked for."""
-    groups: dict[str, list[str]] = {ALL: []}
-    if pairs.frame["_agent"].n_unique() > 1:
-        groups["agent"] = ["_agent"]
-    if by:
-        groups["group"] = aliases(by)
-    own = dict(zip(aliases(by), by, strict=True)) | {"_agent": AGENT}
-    tables = [
-        changes(pairs, measures, group).rename(own, strict=False).select(pl.lit(scope).alias("scope"), pl.all())
-        for scope, group in groups.items()
-    ]
-    whole = pl.concat(tables, how="diagonal_relaxed")
-    missing = {AGENT: pl.String} if AGENT not in whole.columns else {}
-    added = whole.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in missing.items())
-    about = _about(by)
-    ordered = [*about, *(name for name in added.columns if name not in about)]
-    return _finite(added.select(map(column, ordered)))
-
-
-def _finite(table: pl.DataFrame) -> pl.DataFrame:
-    """The table without the figures that are beyond doubles."""
-    number = cs.float()
-    return table.with_columns(pl.when(number.is_finite()).then(number).name.keep())
-
-
-def _about(by: Sequence[str]) -> list[str]:
-    """The columns that a row of the tables is told by."""
-    return ["scope", AGENT, *by]
-
-
 def _overall(changed: pl.DataFrame) -> dict[str, object] | None:
     """The row of the score over all tasks, which is the first."""
     row = next(iter(changed.head(1).to_dicts()), None)
     return row if row is not None and row["scope"] == ALL and row["kind"] == "score" else None
-
-
-def _infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Sequence[str]) -> pl.DataFrame:
-    """What the change of the score is of, for each group.
-
-    With lost rollouts (missing, masked, unscored) as 0, the change is that of the scored ones and a rest, `by_lost`:
-    what was lost. The change of the scored ones is that of those without trouble and a rest, `by_troubled`: what
-    was truncated or unhealthy.
-    """
-    about = _about(by)
-    groups = changed.select(map(column, about)).unique(maintain_order=True)
-    figures = {one: INFRASTRUCTURE[one.column] for one in measures if one.column in INFRASTRUCTURE}
-    figures |= {one: f"{one.name}_change" for one in measures if one.kind == "share"}
-    for one, figure in figures.items():
-        rows = changed.filter(kind=one.kind, measure=one.name).select(
-            *map(column, about), pl.col("change").alias(figure)
-        )
-        groups = groups.join(rows, on=about, how="left", nulls_equal=True, maintain_order="left")
-    by_lost = pl.col("lost_as_zero_change") - pl.col("scored_change")
-    by_troubled = pl.col("scored_change") - pl.col("untroubled_change")
-    whole = groups.with_columns(by_lost=by_lost, by_troubled=by_troubled)
-    shares = [figure for one, figure in figures.items() if one.kind == "share"]
-    ordered = [*about, *INFRASTRUCTURE.values(), "by_lost", "by_troubled", *shares]
-    return _finite(whole.select(map(column, ordered)))
 
 
 def _facts(

@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "export",
     "stats": "stats",
     "compare": "compare",
+    "select": "select",
     "topup": "topup",
     "suspects": "suspects",
     "env start": "env_start",

@@ -52,8 +52,16 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
 
 
 @contextmanager
-def begun(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) -> Iterator[Run]:
+def begun(
+    asked: RunAsked, console: Console, fields: FieldsAsked | None = None, *, needed: Sequence[str] = ()
+) -> Iterator[Run]:
     """A run with its context that is begun to be read; its inputs file may be missing.
+
+    Args:
+        asked: Which run, and how it is read.
+        console: Where to say what was taken for what.
+        fields: The fields that the user asked for.
+        needed: More of them that the command needs, each `NAME=PATH`.
 
     Raises:
         RollprofError: A file is missing, or the options do not fit together.
@@ -72,7 +80,7 @@ def begun(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) 
     about = asked.options()
     about["nested"] = (*DETAILS, *about["nested"])
     about["rollouts_only"] = asked.rollouts_only or asked.assign_indices
-    more = tuple((fields.field if fields else None) or ())
+    more = (*((fields.field if fields else None) or ()), *needed)
     options = ProfileOptions(**about, partial=True, context=True, fields=more)
     for note in files.notes:
         console.say(note)
@@ -82,13 +90,19 @@ def begun(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) 
         yield Run(files, options, begun=readings)
 
 
-def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None) -> Run:
+def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None, *, needed: Sequence[str] = ()) -> Run:
     """Reads a run with its context; planned rollouts may be missing, and so may the inputs file.
+
+    Args:
+        asked: Which run, and how it is read.
+        console: Where to warn.
+        fields: The fields that the user asked for.
+        needed: More of them that the command needs, each `NAME=PATH`; it looks itself whether they are there.
 
     Raises:
         RollprofError: A file cannot be read, or its lines or keys break the contract.
     """
-    with begun(asked, console, fields) as run:
+    with begun(asked, console, fields, needed=needed) as run:
         frame, problems, failures = run.load()
     from pipeline.frames.lazy import collect
     from pipeline.report.faults import refusal
@@ -99,7 +113,10 @@ def opened(asked: RunAsked, console: Console, fields: FieldsAsked | None = None)
     if run.files.verdicts:
         for notice in verdict_notices(collect(run.verdict_lines)):
             console.warn(f"{notice.message} (first: {notice.places[0]})")
+    own = {names.internal(text.partition("=")[0]) for text in needed}
     for column in _nowhere(frame, run.options):
+        if column in own:
+            continue
         console.warn(f"--field {column.removeprefix(names.INTERNAL)}: no row has anything there")
     asked_for = run.options.model_copy(update={"nested": tuple(asked.nested or ())})
     for notice in notices(frame, problems, failures, asked_for):

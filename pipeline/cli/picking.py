@@ -9,15 +9,16 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline import names
+from pipeline.analysis.pairs import best_first, worst_first
 from pipeline.cli.selecting import columns_hint, selected, sql_reason
 from pipeline.errors import UsageError
+from pipeline.frames.lazy import collect_all
 from pipeline.profile.expressions import column
 from pipeline.report.values import plain
 from pipeline.sources import rows
 
 KEY = re.compile(r"(-?[0-9]{1,100})(?::(-?[0-9]{1,100}))?")
 NUMBERS_SHOWN = 20
-OUTPUT_TOKENS = "output_tokens"
 
 
 class Key(NamedTuple):
@@ -97,11 +98,10 @@ def best_and_worst(task: pl.DataFrame, *, threshold: float) -> tuple[pl.DataFram
     """
     if names.REWARD not in task.columns:
         return task.head(0), task.head(0)
-    reward, measured = pl.col(names.REWARD), task.filter("_measured")
-    tokens = pl.col(OUTPUT_TOKENS) if OUTPUT_TOKENS in task.columns else reward
-    best = measured.filter(reward >= threshold).sort(-reward, tokens, names.ROLLOUT, nulls_last=True)
-    worst = measured.filter(reward < threshold).sort(reward, -tokens, names.ROLLOUT, nulls_last=True)
-    return best.head(1), worst.head(1)
+    judged = task.filter("_measured").with_columns(_score=pl.col(names.REWARD))
+    rollouts = judged.with_columns(_passed=pl.col("_score") >= threshold).lazy()
+    best, worst = collect_all([best_first(rollouts).head(1), worst_first(rollouts).head(1)])
+    return best.drop("_score", "_passed"), worst.drop("_score", "_passed")
 
 
 def _where_index(frame: pl.DataFrame, name: str, index: int) -> pl.DataFrame:

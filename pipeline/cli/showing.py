@@ -12,11 +12,12 @@ import polars as pl
 from pipeline import names
 from pipeline.cli.against import show_against
 from pipeline.cli.opening import begun, opened
-from pipeline.cli.picking import OUTPUT_TOKENS, Key, Listed, best_and_worst, chosen, of_key, split_key
+from pipeline.cli.picking import Key, Listed, best_and_worst, chosen, of_key, split_key
 from pipeline.cli.rendering import Part, print_parts, rollout_lines, rollout_object, rollout_text
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
+from pipeline.groups import TOKENS
 from pipeline.report.rollout import answer_of
 from pipeline.report.values import as_json, cut, on_one_line, plain, value_at
 from pipeline.sources import rows
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 LISTED = 20
 ANSWER_LETTERS = 60
 EXTRACTED = ("_row.extracted_answer", "_row.extracted")
-BRIEF = ("_agent", names.REWARD, OUTPUT_TOKENS, "_truncated", "_verdict")
+BRIEF = ("_agent", names.REWARD, TOKENS, "_truncated", "_verdict")
 FORMS_OF_ROLLOUT = ("table", "json", "jsonl")
 
 

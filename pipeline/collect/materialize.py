@@ -17,6 +17,7 @@ from pipeline.collect.datasets import EXTRA_BODY, Row, extra_body
 from pipeline.collect.options import PlanOptions
 from pipeline.output.files import whole_files
 from pipeline.sources import rows
+from pipeline.sources.numbering import numbered_past_own
 from pipeline.sources.text import members, with_members, with_more, without_indices
 
 
@@ -43,19 +44,7 @@ def planned(dataset: Sequence[Row], options: PlanOptions) -> Iterator[Planned]:
 
 def task_indices(dataset: Sequence[Row]) -> Iterator[int]:
     """The task of each row: its own index, else that of its text, numbered on and past the rows' own."""
-    own = {row.task for row in dataset if row.task is not None}
-    of_text: dict[bytes, int] = {}
-    free = 0
-    for row in dataset:
-        if row.task is not None:
-            yield row.task
-            continue
-        if row.text not in of_text:
-            while free in own:
-                free += 1
-            of_text[row.text] = free
-            free += 1
-        yield of_text[row.text]
+    return numbered_past_own((row.task, row.text) for row in dataset)
 
 
 def write_plan(path: Path, plan: Iterator[Planned]) -> int:

@@ -119,7 +119,7 @@ def facts_of(
             "path": source.shown,
             "absolute": names.shown(os.path.realpath(source.path)),
             "bytes": source.size,
-            "sha256": _sha256(source.path),
+            "sha256": sha256_of(source.path),
             "ends": ends_digest(source.path, source.size),
         }
         for source in sources
@@ -147,6 +147,7 @@ def _is_whole(values: pl.Series) -> bool:
     return bool(((known == known.floor()) & (known.abs() < 2**63)).all())
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -19,7 +19,7 @@ from pipeline.errors import SourceError
 from pipeline.sources import rows
 from pipeline.sources.files import Source, open_source
 from pipeline.sources.lines import lines_of, unreadable
-from pipeline.sources.text import MAY_BE_NO_NUMBER, only_members, with_nulls, without_indices
+from pipeline.sources.text import MAY_BE_NO_NUMBER, members, only_members, with_nulls, without_indices
 
 FROM_ROLLOUT = (names.PARAMS, names.AGENT_REF, names.ENVIRONMENT_SERVER)
 PLACE = ("_input_source", "_input_line", "_input_offset", "_input_length")
@@ -33,6 +33,17 @@ def sample_of_input(line: bytes, *, plain: bool) -> bytes:
 def sample_of_rollout(line: bytes, *, plain: bool) -> bytes:  # noqa: ARG001 - the same question as to inputs
     """The sample that a rollout gives where there are no inputs: what it was asked, and of whom."""
     return only_members(line, FROM_ROLLOUT)
+
+
+def sample_of_profile(line: bytes, *, plain: bool) -> bytes:  # noqa: ARG001 - the same question as to inputs
+    """The sample that a profile row has already."""
+    found = [line[member.value : member.end] for member in members(line) if member.key == "sample"]
+    return found[-1] if found else b"{}"
+
+
+def whole_line(line: bytes, *, plain: bool) -> bytes:  # noqa: ARG001 - the same question as to inputs
+    """The line as it is."""
+    return line
 
 
 class Shape(Protocol):

@@ -46,6 +46,17 @@ def members(text: bytes) -> Iterator[Member]:
             at = _skip(text, at + 1)
 
 
+def elements(text: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Where each value of the list that begins at `start` of valid JSON text starts and ends."""
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != b"]":
+        end = _end_of_value(text, at)
+        yield at, end
+        at = _skip(text, end)
+        if text[at : at + 1] == b",":
+            at = _skip(text, at + 1)
+
+
 def without_indices(text: bytes, *, once: bool = False) -> bytes:
     """The object without its two indices, the rest of its text unchanged.
 

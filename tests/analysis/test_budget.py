@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.budget import within_budget
@@ -61,6 +61,7 @@ def test_a_cost_that_is_not_known_is_not_paid() -> None:
     assert chosen([(0, "a", 2, None, True, 0), (1, "a", 2, 5, True, 0)], 100) == [(1, "a")]
 
 
+@settings(deadline=None)
 @given(
     costs=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=7),
     pending=st.integers(0, 20),

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis.bands import Span
@@ -98,6 +98,7 @@ def test_no_groups() -> None:
     assert needs([], Target(band=BAND)) == []
 
 
+@settings(deadline=None)
 @given(rollouts=st.integers(0, 40), data=st.data(), limit=st.integers(1, 150))
 def test_a_lower_limit_only_cuts_off(rollouts: int, data: st.DataObject, limit: int) -> None:
     passed = data.draw(st.integers(0, rollouts))

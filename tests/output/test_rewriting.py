@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import SourceError
@@ -55,6 +55,7 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     assert {stat.S_IMODE(one.stat().st_mode) for one in (path, backup_of(link))} == {0o640}
 
 
+@settings(deadline=None)
 @given(numbers=st.lists(st.integers(0, 9), unique=True, max_size=8), data=st.data(), ended=st.booleans())
 def test_every_line_is_in_one_of_the_files(
     tmp_path_factory: pytest.TempPathFactory, *, numbers: list[int], data: st.DataObject, ended: bool

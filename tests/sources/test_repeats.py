@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.sources.repeats import template_of
@@ -94,6 +94,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     before=st.dictionaries(TEXTS, VALUES, max_size=3),
     after=st.dictionaries(TEXTS, VALUES, max_size=3),

@@ -1,0 +1,197 @@
+"""What was asked → a training set in files, and what it leaves out in words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+from pydantic import ValidationError
+
+from pipeline import names
+from pipeline.analysis import sampling
+from pipeline.analysis.bands import span_of
+from pipeline.analysis.candidates import VERDICT, candidates, field_column, fields_wanted
+from pipeline.analysis.selection import WHERE, Selected, Selection, select
+from pipeline.analysis.stages import summary
+from pipeline.cli.console import print_bytes
+from pipeline.cli.curated_files import MODEL_WANTED, Training, write
+from pipeline.cli.opening import opened
+from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.selecting import selected
+from pipeline.errors import UsageError
+from pipeline.frames.lazy import collect
+from pipeline.groups import GROUP, TOKENS
+from pipeline.output.datasets import manifest_path
+from pipeline.output.files import check_folder
+from pipeline.output.task_lines import fields_of
+from pipeline.profile.tasks import SAMPLE_PLACE
+from pipeline.report.selection import misfiled_text, selection_text
+from pipeline.sources.files import open_source
+
+if TYPE_CHECKING:
+    from pipeline.cli.asked import RuleAsked, RunAsked
+    from pipeline.cli.console import Console
+    from pipeline.run import Run
+
+SUFFIXES = (".jsonl", ".parquet")
+SHOWN = 10
+
+
+class Wanted(NamedTuple):
+    """Where a training set goes, and what its lines are."""
+
+    output: Path | None
+    dataset: Path | None
+    model: str | None
+    write_back: bool
+    dry_run: bool
+
+
+def selection_of(*, pass_rate: str | None, tokens: str | None, metric: Sequence[str], **others: Any) -> Selection:
+    """What was asked as one model.
+
+    Raises:
+        UsageError: An option cannot be understood, or the options do not fit together.
+    """
+    metrics = [] if tokens is None else [(TOKENS, span_of(tokens, option="--tokens"))]
+    for text in metric:
+        name, _, span = text.rpartition("=")
+        if not name:
+            raise UsageError(f"--metric {text!r} is not NAME=LOW:HIGH", hint="Write it like num_turns=2:10.")
+        metrics.append((name, span_of(span, option=f"--metric {name}")))
+    rate = None if pass_rate is None else span_of(pass_rate, option="--pass-rate")
+    if rate is not None and (rate.low > 1 or rate.high < 0):
+        raise UsageError(f"--pass-rate {pass_rate!r} holds no pass rate", hint="Pass rates lie between 0 and 1.")
+    try:
+        return Selection(pass_rate=rate, metrics=tuple(metrics), **others)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = f"--{str(first['loc'][0]).replace('_', '-')}"
+        raise UsageError(f"{option}: {first['msg']}", hint="See rollprof select --help.") from error
+
+
+def curate(selection: Selection, wanted: Wanted, asked: RunAsked, rule: RuleAsked, console: Console) -> None:
+    """Chooses tasks of a run, writes them, and says what was left out.
+
+    Args:
+        selection: What is chosen; its rule is that of `rule`.
+        wanted: Where it goes.
+        asked: Which run, and how it is read.
+        rule: When a rollout passes.
+        console: Where to say what was left out.
+
+    Raises:
+        RollprofError: The options do not fit together, the run or the dataset cannot be read or is another, or a file
+            cannot be written.
+    """
+    _check(selection, wanted)
+    dataset = None if wanted.dataset is None else open_source(wanted.dataset)
+    needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if wanted.write_back and not wanted.model else [])]
+    run = opened(asked, console, needed=needed)
+    passing, rules = rule_of_run(run, rule, console)
+    selection = selection.model_copy(update={"rule": passing})
+    found = select(_pool(run, selection), selection)
+    _tell(found, selection, console)
+    stages = None
+    if selection.stages is not None:
+        stages = summary(found.chosen, None if selection.domain is None else field_column(selection.domain))
+    told = _told(found, stages)
+    tables = selection_text(found.steps, found.bands, stages)
+    if wanted.dry_run or wanted.output is None:
+        if not console.as_json:
+            print_bytes(f"{tables}\n".encode())
+        console.object({**told, "outputs": []})
+        return
+    training = Training(run, selection, found, wanted.output, dataset, wanted.write_back, wanted.model)
+    wrote = write(training, told, console, kept=rules)
+    console.result(tables)
+    what = "pair" if selection.pairs else "line"
+    for one in wrote:
+        console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {names.shown(one.path)}")
+    outputs = [names.shown(path) for path in (*(one.path for one in wrote), manifest_path(wanted.output))]
+    console.object({**told, "outputs": outputs})
+
+
+def _check(selection: Selection, wanted: Wanted) -> None:
+    """Refuses what cannot be done before anything is read."""
+    if selection.pairs and (wanted.dataset or wanted.write_back):
+        hint = "Pairs are rollouts, not rows of a dataset."
+        raise UsageError("--pairs goes with neither --dataset nor --write-back", hint=hint)
+    if wanted.model is not None and not wanted.write_back:
+        raise UsageError("--model goes with --write-back", hint="It names whose pass rates they are.")
+    if wanted.dry_run:
+        return
+    if wanted.output is None or wanted.output.suffix not in SUFFIXES or wanted.output.stem.startswith("."):
+        kinds = " or ".join(f"-o FILE{suffix}" for suffix in SUFFIXES)
+        raise UsageError("the data set needs a name", hint=f"Give {kinds}; --dry-run only prints what would be chosen.")
+    check_folder(wanted.output)
+
+
+def _pool(run: Run, selection: Selection) -> pl.DataFrame:
+    """The candidates with all that the choice rests on."""
+    pool = collect(candidates(run, selection.rule, *(metric for metric, _ in selection.metrics)))
+    for field in selection.fields:
+        _need_field(run, pool, field)
+    if selection.ratio is not None:
+        _need_values(pool, *sampling.ratio_of(selection.ratio))
+    if selection.verdict is not None and f"{VERDICT}{selection.verdict}" not in pool.columns:
+        known = [name.removeprefix(VERDICT) for name in pool.columns if name.startswith(VERDICT)]
+        there = f"There are {', '.join(known)}." if known else "The run has no rollout_verdicts.jsonl beside it."
+        raise UsageError(f"--verdict {selection.verdict!r}: no rollout has it", hint=there)
+    if selection.where is None:
+        return pool
+    about = pool.drop(SAMPLE_PLACE)
+    true = selected(about, selection.where, table="tasks").select(GROUP).with_columns(pl.lit(value=True).alias(WHERE))
+    return pool.join(true, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _need_field(run: Run, pool: pl.DataFrame, field: str) -> None:
+    """Refuses a field that no sample has; its hint names those that are called alike."""
+    column = field_column(field)
+    if not len(pool) or (column in pool.columns and pool[column].count()):
+        return
+    there = fields_of(run, pool)
+    close = difflib.get_close_matches(field, there, 3, 0.5)
+    guess = f"Did you mean {' or '.join(close)}? " if close else ""
+    listed = ", ".join(there[:SHOWN]) + (" …" if len(there) > SHOWN else "")
+    raise UsageError(f"no sample has a field {field!r} with single values", hint=f"{guess}There are {listed}.")
+
+
+def _need_values(pool: pl.DataFrame, field: str, shares: Iterable[str]) -> None:
+    """Refuses a value that no task has in a field."""
+    there = pool[field_column(field)].drop_nulls().unique().sort().to_list() if len(pool) else list(shares)
+    for value in shares:
+        if value not in there:
+            listed = ", ".join(there[:SHOWN]) + (" …" if len(there) > SHOWN else "")
+            raise UsageError(f"--ratio: no task has {field} {value!r}", hint=f"There are {listed}.")
+
+
+def _told(found: Selected, stages: pl.DataFrame | None) -> dict[str, Any]:
+    """The tables of a choice for the manifest and for programs."""
+    return {
+        "chosen": len(found.chosen),
+        "rules": found.steps.to_dicts(),
+        "bands": found.bands.to_dicts(),
+        "naive_filter": found.misfiled,
+        "stages": None if stages is None else stages.to_dicts(),
+    }
+
+
+def _tell(found: Selected, selection: Selection, console: Console) -> None:
+    """Warns of what the user may not expect of the choice."""
+    if not len(found.chosen):
+        last = found.steps.filter(pl.col("out") > 0)
+        why = f"; the last were left out by: {last['rule'][-1]}" if len(last) else ""
+        console.warn(f"no task was chosen{why}")
+    for value, missing in found.short.items():
+        console.warn(f"{selection.shared} {value}: {missing:,} tasks too few for its share")
+    for field in selection.fields:
+        of_field = found.bands.filter(pl.col("field") == field, pl.col("value").is_null())["candidates"].sum()
+        if of_field:
+            ends = "are a domain of their own" if field == selection.domain else "are left out"
+            console.warn(f"{of_field:,} tasks have no {field}: they {ends}")
+    if found.misfiled is not None and selection.confidence is not None:
+        console.say(misfiled_text(found.misfiled, selection.confidence))
