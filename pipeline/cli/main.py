@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Annotated, NoReturn
 
@@ -36,7 +37,7 @@ COMMANDS = {
     "eval profile": "profile",
 }
 """What is typed → the module, and the function in it."""
-GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Environments that answer rollouts."}
+GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Serve an environment: rollprof env start"}
 HIDDEN = frozenset({"eval"})
 UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
 
@@ -62,8 +63,13 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
                 app.add_typer(groups[first], name=first, hidden=first in HIDDEN)
             parent = groups[first]
         command = getattr(import_module(f"pipeline.cli.{module}"), module)
-        parent.command(word, context_settings=UNKNOWN_OPTIONS.get(module))(command)
+        parent.command(word, context_settings=UNKNOWN_OPTIONS.get(module), short_help=_in_a_few_words(command))(command)
     return app
+
+
+def _in_a_few_words(command: Callable[..., None]) -> str:
+    """The beginning of a command's help, which a list of commands shows without cutting it."""
+    return re.split("[:;.]", str(command.__doc__), maxsplit=1)[0]
 
 
 def root(

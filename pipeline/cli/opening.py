@@ -146,18 +146,15 @@ def check(
         raise error
     if run.files.verdicts:
         for notice in verdict_notices(collect(run.verdict_lines)):
-            console.warn(f"{notice.message} (first: {notice.places[0]})")
+            console.warn(str(notice))
     own = {names.internal(text.partition("=")[0]) for text in needed}
     for column in _nowhere(frame, run.options):
-        if column in own:
-            continue
-        console.warn(f"--field {column.removeprefix(names.INTERNAL)}: no row has anything there")
+        if column not in own:
+            console.warn(f"--field {column.removeprefix(names.INTERNAL)}: no row has anything there")
     asked_for = run.options.model_copy(update={"nested": tuple(asked.nested or ())})
     for notice in notices(frame, problems, failures, asked_for):
-        if notice.code in OF_FIGURES:
-            continue
-        first = f" (first: {notice.places[0]})" if notice.places else ""
-        console.warn(f"{notice.message}{first}")
+        if notice.code not in OF_FIGURES:
+            console.warn(str(notice))
 
 
 def _nowhere(frame: pl.DataFrame, options: ProfileOptions) -> Iterator[str]:

@@ -85,8 +85,7 @@ def tell(
         question = shlex.join([*program(), "query", "hardest", names.shown(written.paths[0])])
         console.result(f"\nNext: the hardest tasks\n  {question}")
     for notice in warnings:
-        first = f" (first: {notice.places[0]})" if notice.places else ""
-        console.warn(f"{notice.message}{first}")
+        console.warn(str(notice))
     facts = {
         "completion": summary.completion,
         "masked": options.masked,

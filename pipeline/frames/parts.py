@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.frames.chunks import with_fields
+from pipeline.frames.lazy import collect
 from pipeline.frames.spill import Spill
 
 
@@ -70,7 +71,7 @@ class Parts:
         parts, self._parts, self._counts = self._parts, [], []
         refused = []
         for part in parts:
-            rows = part.rows.collect()
+            rows = collect(part.rows)
             refused.append(with_fields(rows.filter(which), part.fields))
             self.add(rows.filter(~which), part.fields)
         none = [pl.lit(0, pl.Int64).alias(name) for name in names.KEY]
@@ -85,7 +86,7 @@ class Parts:
             bad: Whether the lines that cannot be used are wanted too, after them.
         """
         wanted = pl.col(names.TASK).is_between(*tasks)
-        found = [with_fields(part.rows.filter(wanted).collect(), part.fields) for part in self._parts]
+        found = [with_fields(collect(part.rows.filter(wanted)), part.fields) for part in self._parts]
         frames: list[pl.DataFrame] = [self._head, *found, *(self.bad if bad else ())]
         return pl.concat(frames, how="diagonal_relaxed", rechunk=True)
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.errors import SourceError
-from pipeline.frames.lazy import system_errors
+from pipeline.frames.lazy import collect, system_errors
 from pipeline.leftovers import undone
 
 ROWS_IN_A_GROUP = 1 << 14
@@ -91,10 +91,10 @@ class Spill:
 
 def slices(rows: pl.LazyFrame, values: int | None) -> Iterator[pl.DataFrame]:
     """The rows of a frame in order, about so many values at a time, all without a number; at least one slice."""
-    height = rows.select(pl.len()).collect().item()
+    height = collect(rows.select(pl.len())).item()
     step = max(1, height if values is None else values // len(rows.collect_schema()))
     for start in range(0, max(1, height), step):
-        yield rows.slice(start, step).collect().rechunk()
+        yield collect(rows.slice(start, step)).rechunk()
 
 
 @contextlib.contextmanager

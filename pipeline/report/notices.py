@@ -29,6 +29,9 @@ class Notice:
     message: str
     places: list[str]
 
+    def __str__(self) -> str:
+        return f"{self.message} (first: {self.places[0]})" if self.places else self.message
+
 
 def notices(
     frame: pl.DataFrame, problems: pl.DataFrame, failures: pl.DataFrame, options: ProfileOptions
