@@ -3,7 +3,7 @@ r"""`numeric_answer`: the last number of the answer against `expected_answer`.
 The answer is the last number in the last `\boxed{…}` that holds one, else the last number of the text. These are
 numbers: 1000, 1,000, 1{,}000, -0.5, .5, 1e3, 3/4, \frac{3}{4}. A unit, a currency or a percent sign beside it does
 not count. Two whole numbers are equal if they are the same; others if they differ by at most `tolerance` of the
-expected one.
+expected one. With `needs_box` a right number outside of one earns nothing.
 """
 
 from __future__ import annotations
@@ -27,27 +27,32 @@ class NumericAnswer:
 
     Args:
         tolerance: The relative difference that is forgiven where either number is no whole one.
+        needs_box: Whether the right number has to stand in a box.
     """
 
-    def __init__(self, tolerance: float = 1e-6) -> None:
+    def __init__(self, tolerance: float = 1e-6, *, needs_box: bool = False) -> None:
         if not 0 <= tolerance < 1:
             raise ValueError(f"tolerance is {tolerance}, and has to be between 0 and 1")
         self.tolerance = Fraction(tolerance)
+        self.needs_box = needs_box
 
     def seed_session(self, row: Row) -> None:
         """Refuses a row without a number before the model is asked."""
         expected_number(row)
 
     def verify(self, row: Row, response: Row) -> Row:
-        """Reward 1.0 if the answer's number is the expected one, else 0.0; with both as text."""
+        """Reward 1.0 or 0.0, both numbers as text, and what the reward rests on: `correct` and `boxed`."""
         expected = expected_number(row)
         text = text_of(response)
         extracted = extracted_text(text)
-        right = extracted is not None and self.equal(number_in(extracted), expected)
+        correct = self.equal(number_in(extracted), expected)
+        boxed = any(last_number(content) is not None for content in boxes(text))
         return {
-            "reward": float(right),
+            "reward": float(correct and (boxed or not self.needs_box)),
             "expected_answer": str(row["expected_answer"]),
             "extracted_answer": extracted,
+            "correct": correct,
+            "boxed": boxed,
         }
 
     def answers(self, row: Row) -> Answers:

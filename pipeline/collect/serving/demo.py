@@ -1,8 +1,9 @@
 """The demo model: a seeded policy that needs no key and no network.
 
 Each task has a skill, drawn from the seed and the task's prompt and moved by the row's `difficulty`; a rollout is right
-with that probability. What is drawn for a rollout depends on the seed, the prompt, the task index and the row's own
-seed or else its rollout index, and on nothing else: not on the order, the concurrency or a restart.
+with that probability, and a wrong one tends to be the task's usual slip. What is drawn for a rollout depends on the
+seed, the prompt, the task index and the row's own seed or else its rollout index, and on nothing else: not on the
+order, the concurrency or a restart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import orjson
 from pipeline import names
 from pipeline.collect.environments.base import Answers, Row
 from pipeline.collect.serving.demo_faults import PASSING, Faults
-from pipeline.collect.serving.demo_text import cut, response, spoken, tokens_of, usage_of
+from pipeline.collect.serving.demo_text import cut, response, spoken, tokens_of, unboxed, usage_of
 from pipeline.collect.serving.draws import Draws
 from pipeline.collect.serving.faults import timed_out
 from pipeline.collect.serving.model import MEGABYTE, Question, Reply
@@ -28,6 +29,7 @@ EASIER = {"easy": 0.3, "medium": 0.0, "hard": -0.3}
 SHORTEST, LONGEST = 24, 240
 LONGER_IF_WRONG = 1.3
 SPREAD = 0.35
+USUAL_SLIPS = 0.6
 HUGE_BYTES = 10 * MEGABYTE
 NO_ANSWERS = Answers("0", ("1", "2", "3"))
 ATTEMPT = "_ng_attempt_index"
@@ -79,7 +81,8 @@ class Demo:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return await self._failed(fault)
         skill = skill_of(self._seed, key[0], question.row.get("difficulty"))
-        said = say(question.answers or NO_ANSWERS, skill, draws)
+        answers = with_usual_slip(question.answers or NO_ANSWERS, Draws(self._seed, key[0]), draws)
+        said = say(answers, skill, draws)
         content = self._response(said, fault, draws, prompt=prompt, params=question.params)
         return Reply(200, JSON, orjson.dumps(content))
 
@@ -110,6 +113,8 @@ class Demo:
             text = cut(text)
             tokens = most if isinstance(most, int) else reasoning + tokens_of(text)
             reasoning = min(reasoning, tokens)
+        elif fault == "unboxed":
+            text = unboxed(text)
         if fault == "empty":
             text, tokens, reasoning = "", 0, 0
         usage = None if fault == "no-usage" else usage_of(prompt=prompt, tokens=tokens, reasoning=reasoning)
@@ -140,6 +145,14 @@ def skill_of(seed: int, prompt: str, difficulty: object) -> float:
     """The probability that a rollout of a task is right: for some tasks 0, for some 1."""
     drawn = Draws(seed, prompt).share("skill") + EASIER.get(str(difficulty), 0.0) / 2
     return min(max((drawn - NEVER_BELOW) / (ALWAYS_ABOVE - NEVER_BELOW), 0.0), 1.0)
+
+
+def with_usual_slip(answers: Answers, of_task: Draws, of_rollout: Draws) -> Answers:
+    """The answers of one rollout: for most, the only slip is the one that this task invites."""
+    wrong = tuple(answers.wrong)
+    if not wrong or of_rollout.share("usual") >= USUAL_SLIPS:
+        return answers
+    return Answers(answers.right, (of_task.choice("slip", wrong),))
 
 
 def say(answers: Answers, skill: float, draws: Draws) -> Said:

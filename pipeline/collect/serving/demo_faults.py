@@ -11,7 +11,7 @@ from pipeline.errors import UsageError
 
 PASSING = ("errors", "rate-limits", "timeouts", "hangs", "malformed", "wrong-type", "huge")
 """The rollout fails, and succeeds at the next attempt unless the fault stays."""
-LASTING = ("no-usage", "truncation", "empty")
+LASTING = ("no-usage", "truncation", "empty", "unboxed")
 """The rollout succeeds, and is odd at every attempt."""
 KINDS = (*PASSING, *LASTING)
 ALWAYS = "always:"

@@ -39,6 +39,13 @@ def cut(text: str) -> str:
     return text[: int(text.find("\\boxed") * CUT_AFTER)].rstrip()
 
 
+def unboxed(text: str) -> str:
+    """The text with its answer outside of any box."""
+    before, _, boxed = text.partition("\\boxed{")
+    answer, _, after = boxed.rpartition("}")
+    return f"{before}{answer}{after}"
+
+
 def tokens_of(text: str) -> int:
     """About how many tokens a text has."""
     return max(1, len(text) // CHARACTERS_A_TOKEN)

@@ -48,7 +48,7 @@ def test_own(folder: Path) -> None:
     [
         ("numeric", {}, UsageError, "no environment 'numeric'", "Did you mean numeric_answer?"),
         ("", {}, UsageError, "no environment ''", "module:Class"),
-        ("numeric_answer", {"tolerence": 1}, UsageError, "tolerence", "It takes tolerance."),
+        ("numeric_answer", {"tolerence": 1}, UsageError, "tolerence", "It takes tolerance, needs_box."),
         ("numeric_answer", {"tolerance": 5}, UsageError, "tolerance is 5", ""),
         ("absent_module:Thing", {}, UsageError, "no module 'absent_module'", "looked for"),
         ("more_graders:Absent", {}, UsageError, "nothing called 'Absent'", "module:Class"),

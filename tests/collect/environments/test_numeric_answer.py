@@ -17,7 +17,7 @@ def said(text: str) -> dict[str, Any]:
 
 def reward(expected: object, text: str, **options: Any) -> float:
     verdict = NumericAnswer(**options).verify({"expected_answer": expected}, said(text))
-    assert set(verdict) == {"reward", "expected_answer", "extracted_answer"}
+    assert set(verdict) == {"reward", "expected_answer", "extracted_answer", "correct", "boxed"}
     assert verdict["expected_answer"] == str(expected)
     given_reward: float = verdict["reward"]
     return given_reward
@@ -91,6 +91,24 @@ def test_reward(expected: object, text: str, right: bool) -> None:
 @pytest.mark.parametrize(("tolerance", "right"), [(0.0, False), (0.02, True)])
 def test_tolerance(tolerance: float, right: bool) -> None:
     assert reward("3.14", "3.1", tolerance=tolerance) == float(right)
+
+
+@pytest.mark.parametrize(
+    ("text", "correct", "boxed"),
+    [
+        ("\\boxed{42}", True, True),
+        ("so it is 42", True, False),
+        ("\\boxed{41}", False, True),
+        ("\\boxed{none}, that is 42", True, False),
+        ("\\boxed{42", True, False),
+        ("", False, False),
+    ],
+)
+def test_a_number_that_needs_its_box(text: str, correct: bool, boxed: bool) -> None:
+    for needs_box in (False, True):
+        verdict = NumericAnswer(needs_box=needs_box).verify({"expected_answer": 42}, said(text))
+        assert (verdict["correct"], verdict["boxed"]) == (correct, boxed)
+        assert verdict["reward"] == float(correct and (boxed or not needs_box))
 
 
 @pytest.mark.parametrize("row", [{}, {"expected_answer": None}, {"expected_answer": "none"}, {"expected_answer": True}])

@@ -68,6 +68,8 @@ def test_a_result(numeric: Any) -> None:
         "failure_reason",
         "expected_answer",
         "extracted_answer",
+        "correct",
+        "boxed",
     ]
     assert result["responses_create_params"] == made["responses_create_params"]
     assert (result["response"]["object"], result["response"]["model"]) == ("response", "demo")

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import Counter
 from itertools import product
 from statistics import mean
 from typing import Any
@@ -84,6 +85,23 @@ def test_wrong_answers_are_plausible() -> None:
     for one in finished(agent(demo()), ROWS):
         assert one["extracted_answer"] is not None
         assert (one["reward"] == 1.0) == (one["extracted_answer"] == "42")
+
+
+def test_wrong_answers_are_often_the_same() -> None:
+    rows = [row("Task?", rollout=index, difficulty="hard") for index in range(500)]
+    wrong = Counter(one["extracted_answer"] for one in finished(agent(demo()), rows) if not one["reward"])
+    # Six in ten are the usual slip, and of the others one in five.
+    assert wrong.total() > 100
+    assert wrong.most_common(1)[0][1] / wrong.total() == pytest.approx(0.6 + 0.4 / 5, abs=0.12)
+    assert len(wrong) > 2
+
+
+def test_an_answer_without_its_box() -> None:
+    boxed, bare = (finished(agent(demo(faults=faults)), ROWS) for faults in ("", "unboxed=1"))
+    assert [one["reward"] for one in bare] == [one["reward"] for one in boxed]
+    assert all(one["boxed"] for one in boxed)
+    assert not any(one["boxed"] for one in bare)
+    assert all("{" not in one["response"]["output"][0]["content"][0]["text"] for one in bare)
 
 
 def test_a_row_without_an_answer_it_could_know() -> None:
