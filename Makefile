@@ -76,7 +76,7 @@ contracts: $(TOOLS)
 bench: $(TOOLS) ## Measure time and memory against the budgets; BENCH="--quick" for a short run
 	$(BIN)/python -m tests.bench $(BENCH)
 
-samples: $(READY) ## Write sample_data again from its seeded script
+samples: $(COLLECT) ## Write sample_data again: invented and collected by its seeded script
 	$(BIN)/python sample_data/make_samples.py
 
 clean: ## Remove .venv and caches

@@ -12,7 +12,9 @@ from invented_tasks import Draws, Row, draw_problems
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+DATASET = "arithmetic.jsonl"
 MATH, CHOICE = 20, 16
+MAX_OUTPUT_TOKENS = 480
 ASKED = {
     "math_agent": "Solve the problem and write the number in \\boxed{}.",
     "choice_agent": "Pick the one right option and write its letter in \\boxed{}.",
@@ -33,7 +35,7 @@ def demo_tasks(draws: Draws) -> dict[str, bytes]:
         level = levels[place // len(KINDS) % len(levels)]
         rows.append(choice_row(make(draws, *RANGES[level]), draws, domain=domain, level=level))
     draws.shuffle(rows)
-    return {"arithmetic.jsonl": "".join(f"{dumps(row)}\n" for row in rows).encode()}
+    return {DATASET: "".join(f"{dumps(row)}\n" for row in rows).encode()}
 
 
 def choice_row(question: Question, draws: Draws, *, domain: str, level: str) -> Row:
@@ -50,7 +52,10 @@ def choice_row(question: Question, draws: Draws, *, domain: str, level: str) -> 
 def row_of(agent: str, question: str, answer: str, draws: Draws, *, domain: str, level: str) -> Row:
     """Make a row of the dataset."""
     return {
-        "responses_create_params": {"input": [{"role": "user", "content": f"{ASKED[agent]}\n{question}"}]},
+        "responses_create_params": {
+            "input": [{"role": "user", "content": f"{ASKED[agent]}\n{question}"}],
+            "max_output_tokens": MAX_OUTPUT_TOKENS,
+        },
         "expected_answer": answer,
         "domain": domain,
         "difficulty": level,

@@ -1,4 +1,4 @@
-"""The rows of the sample runs: what was planned, and what came of it."""
+"""The rows of the invented runs: what was planned, and what came of it."""
 
 from __future__ import annotations
 

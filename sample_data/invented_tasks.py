@@ -1,4 +1,4 @@
-"""The tasks of the sample runs: word problems and multiple choice, drawn from problems.json."""
+"""The tasks of the invented runs: word problems and multiple choice, drawn from problems.json."""
 
 from __future__ import annotations
 

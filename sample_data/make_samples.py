@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Write the sample runs: python sample_data/make_samples.py [--out DIR].
 
-The same bytes come out every time: each sample draws from a generator with its own seed.
+The same bytes come out every time: those that are invented draw from generators with seeds of their own, and those that
+are collected ask the demo model, which has a seed too. Collecting needs the extra `collect`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from demo_tasks import demo_tasks
+from collected import candidate, complete
+from demo_tasks import DATASET, demo_tasks
 from invented_rollouts import Key, dumps, in_finishing_order, inputs_row, rollout, rollout_identity
 from invented_tasks import Draws, Problem, Row, draw_problems
 
@@ -59,9 +61,6 @@ ONLY_FAILED: list[Fate] = [("timeout_exceeded",)] * 2 + [()] * 6
 NOT_STARTED: list[Fate] = [()] * 8
 FATES_OF_TASKS = [WHOLE] * 5 + [HALF] * 5 + [ONLY_FAILED] + [NOT_STARTED] * 3
 
-CANDIDATE_TASKS = 24
-CANDIDATE_REPEATS = 3
-
 NASTY_AGENT = "étude/math agent №1"
 ACCURACIES = (True, 0.5, 1, False, 0.25)
 MASKED = {12, 47, 81}
@@ -96,24 +95,6 @@ def inputs_of(plan: Plan) -> list[Row]:
 def rollouts_of(plan: Plan, draws: Draws) -> list[Row]:
     """Make the rollouts of a plan that was carried out to its end."""
     return in_finishing_order(rollout(problem, key, draws) for problem, key in plan)
-
-
-def complete(draws: Draws) -> Files:
-    """Make a whole run: two agents, every planned rollout finished."""
-    plan = plan_of(draw_problems(draws, math=20, choice=16), range(8))
-    return {INPUTS: jsonl(inputs_of(plan)), ROLLOUTS: jsonl(rollouts_of(plan, draws))}
-
-
-def candidate(draws: Draws) -> Files:
-    """Make a run of another checkpoint on tasks of the whole run, numbered anew, with one rollout in ten lost."""
-    tasks = draw_problems(Draws("rollprof complete"), math=20, choice=16)
-    plan = plan_of(tasks[::-1][:CANDIDATE_TASKS], range(CANDIDATE_REPEATS))
-    ids = {row["uuid"]: {"task_id": row["task_id"]} for row in inputs_of(plan_of(tasks, range(1)))}
-    rollouts = [row for place, row in enumerate(rollouts_of(plan, draws)) if place % 10]
-    return {
-        INPUTS: jsonl(row | ids[row["uuid"]] for row in inputs_of(plan)),
-        ROLLOUTS: jsonl(row | ids[row["uuid"]] for row in rollouts),
-    }
 
 
 def partial(draws: Draws) -> Files:
@@ -220,14 +201,13 @@ def nasty_line(row: Row, place: int) -> str:
     return text + end + ("\n" if place == BLANK_LINE_AFTER else "")
 
 
-SAMPLES: dict[str, Callable[[Draws], Files]] = {
-    "complete": complete,
-    "candidate": candidate,
+INVENTED: dict[str, Callable[[Draws], Files]] = {
     "partial": partial,
     "sharded": sharded,
     "nasty": nasty,
     "demo": demo_tasks,
 }
+COLLECTED: dict[str, Callable[[bytes], Files]] = {"complete": complete, "candidate": candidate}
 
 
 def main() -> None:
@@ -236,10 +216,12 @@ def main() -> None:
     here = Path(__file__).parent
     parser.add_argument("--out", type=Path, default=here, metavar="DIR", help="default: beside this script")
     out: Path = parser.parse_args().out
-    for sample, make in SAMPLES.items():
+    samples = {sample: make(Draws(f"rollprof {sample}")) for sample, make in INVENTED.items()}
+    samples |= {sample: make(samples["demo"][DATASET]) for sample, make in COLLECTED.items()}
+    for sample, files in samples.items():
         folder = out / sample
         folder.mkdir(parents=True, exist_ok=True)
-        for name, data in make(Draws(f"rollprof {sample}")).items():
+        for name, data in files.items():
             (folder / name).write_bytes(data)
 
 

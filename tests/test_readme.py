@@ -91,6 +91,13 @@ def test_the_shown_summary_is_what_is_printed(checkout: Path) -> None:
     assert done.stdout.split("\n")[: len(lines)] == lines
 
 
+def test_the_figures_of_the_comparison_are_what_is_printed(checkout: Path) -> None:
+    told = run_command(["compare", "sample_data/complete", "sample_data/candidate"], checkout).stdout
+    printed = re.findall(r"(?:fell by |^Lost +-|of which -|^Truncated +\+)([0-9.]+)", told, re.MULTILINE)
+    (sentence,) = re.findall(r"Here the reward fell[^:]+:", README)
+    assert [f"{float(figure):.3f}" for figure in printed] == re.findall(r"0\.\d+", sentence)
+
+
 @pytest.mark.parametrize("command", re.findall(r"\.venv/bin/rollprof (profile sample_data[^`\n#]*)", SAMPLES))
 def test_the_commands_for_the_samples_run(command: str, checkout: Path) -> None:
     done = subprocess.run(

@@ -31,7 +31,7 @@ def test_select_collect_profile_select(tmp_path: Path) -> None:
 
     again = ("select", "again.jsonl", "--keep-no-signal")
     told = run(tmp_path, *again, "-o", "samples.jsonl")
-    assert "every row has temperature 0.7" in told
+    assert "every row has max_output_tokens 480, temperature 0.7" in told
     assert "6 of 6 rows pin a seed" in told
     run(tmp_path, *again, "--dataset", "set.jsonl", "-o", "lines.jsonl")
     assert (tmp_path / "lines.jsonl").read_bytes() == (tmp_path / "set.jsonl").read_bytes()
@@ -47,4 +47,4 @@ def test_a_row_with_profiles_is_collected_again_and_keeps_them(tmp_path: Path) -
     run(tmp_path, "select", "again.jsonl", "--keep-no-signal", "--dataset", "first.jsonl", *back)
     rows = [json.loads(line) for line in (tmp_path / "second.jsonl").read_bytes().splitlines()]
     models = [[entry["model_hf_path"] for entry in row["reward_profiles"]] for row in rows]
-    assert models == [["demo-model-8b", "another/model"]] * 3
+    assert models == [["demo", "another/model"]] * 3

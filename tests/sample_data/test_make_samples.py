@@ -20,6 +20,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_data"
 README = " ".join((SAMPLES / "README.md").read_text(encoding="utf-8").split())
 FILES = [
     "candidate/rollouts.jsonl",
+    "candidate/rollouts_failures.jsonl",
     "candidate/rollouts_materialized_inputs.jsonl",
     "complete/rollouts.jsonl",
     "complete/rollouts_materialized_inputs.jsonl",
@@ -107,12 +108,10 @@ def test_the_readme_has_the_command(command: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if "_materialized_inputs" in name])
-def test_inputs_rows_end_with_agent_and_indices(name: str) -> None:
-    without_agent = 0
-    for row in rows_of(name):
-        assert list(row)[-2:] == ["_ng_task_index", "_ng_rollout_index"]
-        without_agent += list(row)[-3] != "agent_ref"
-    assert without_agent == (1 if name.startswith("nasty/") else 0)
+def test_inputs_rows_name_their_agent_and_end_with_indices(name: str) -> None:
+    rows = rows_of(name)
+    assert all(list(row)[-2:] == ["_ng_task_index", "_ng_rollout_index"] for row in rows)
+    assert sum("agent_ref" not in row for row in rows) == (1 if name.startswith("nasty/") else 0)
 
 
 class TestComplete:
@@ -124,7 +123,7 @@ class TestComplete:
         tasks, repeats = len({task for task, _ in keys}), len({repeat for _, repeat in keys})
         assert len(set(keys)) == len(keys) == tasks * repeats
         assert set(keys) == keys_of(self.inputs)
-        assert keys != sorted(keys)
+        assert keys == [key_of(row) for row in self.inputs]
         assert f"{tasks} tasks with {repeats} repeats each, all {len(keys)} rollouts finished" in README
 
     def test_two_agents_with_their_own_tasks(self) -> None:
@@ -141,35 +140,41 @@ class TestComplete:
         assert set(spread) == set(range(9))
         assert f"{spread[0]} tasks never pass, {spread[8]} always do" in README
 
-    def test_truncated_and_misformed(self) -> None:
+    def test_truncated_and_unboxed(self) -> None:
         truncated = [row for row in self.rollouts if row["response"]["status"] == "incomplete"]
         assert all(row["extracted_answer"] is None and row["reward"] == 0.0 for row in truncated)
-        unrewarded = sum(row["correct"] and not row["format_ok"] for row in self.rollouts)
+        unrewarded = sum(row.get("correct", False) and not row["boxed"] for row in self.rollouts)
         assert f"{len(truncated)} responses are truncated, and {unrewarded} answers are right" in README
 
     def test_lengths_depend_on_difficulty_and_on_being_right(self) -> None:
         difficulty = {row["_ng_task_index"]: row["difficulty"] for row in self.inputs}
-        lengths: dict[tuple[str, bool], list[int]] = defaultdict(list)
+        lengths: dict[object, list[int]] = defaultdict(list)
         for row in self.rollouts:
-            tokens = row["response"]["usage"]["output_tokens"]
-            lengths[difficulty[row["_ng_task_index"]], row["correct"]].append(tokens)
+            for group in (difficulty[row["_ng_task_index"]], row["reward"]):
+                lengths[group].append(row["response"]["usage"]["output_tokens"])
         mean = {group: sum(values) / len(values) for group, values in lengths.items()}
-        assert mean["easy", True] < mean["medium", True] < mean["hard", True]
-        assert all(mean[level, True] < mean[level, False] for level in ("easy", "medium", "hard"))
+        assert mean["easy"] < mean["medium"] < mean["hard"]
+        assert mean[1.0] < mean[0.0]
 
     def test_fields_agree_with_each_other(self) -> None:
         for row in self.rollouts:
             used = row["response"]["usage"]
             assert used["input_tokens"] + used["output_tokens"] == used["total_tokens"]
-            assert row["correct"] is (row["extracted_answer"] == row["expected_answer"])
-            assert row["reward"] == float(row["correct"] and row["format_ok"])
-            calls = sum(item["type"] == "function_call" for item in row["response"]["output"])
-            assert row["num_turns"] == calls + 1
+            correct = row["extracted_answer"] == row["expected_answer"]
+            assert row.get("correct", correct) is correct
+            assert row["reward"] == float(correct and row.get("boxed", True))
+            assert ("boxed" in row) == (row["agent_ref"]["name"] == "math_agent")
+
+    def test_what_is_planned_is_the_demos_dataset(self) -> None:
+        planned = [row for row in self.inputs if row["_ng_rollout_index"] == 0]
+        without = [{name: row[name] for name in row if not name.startswith("_ng_")} for row in planned]
+        assert without == rows_of("demo/arithmetic.jsonl")
 
 
 class TestCandidate:
     inputs = rows_of("candidate/rollouts_materialized_inputs.jsonl")
     rollouts = rows_of("candidate/rollouts.jsonl")
+    failures = rows_of("candidate/rollouts_failures.jsonl")
 
     def test_its_tasks_are_those_of_the_complete_run_under_other_numbers(self) -> None:
         prompts = {json.dumps(row["responses_create_params"]["input"]): key_of(row)[0] for row in TestComplete.inputs}
@@ -180,6 +185,15 @@ class TestCandidate:
         tasks, repeats = len(numbers), len({key_of(row)[1] for row in self.inputs})
         assert f"{tasks} of the tasks of the complete run, numbered anew, with {repeats} repeats each" in README
         assert f"{len(self.rollouts)} of {len(self.inputs)} planned rollouts finished" in README
+
+    def test_what_it_lost_failed_three_times(self) -> None:
+        lost = keys_of(self.inputs) - keys_of(self.rollouts)
+        assert Counter(map(key_of, self.failures)) == dict.fromkeys(lost, 3)
+
+    def test_its_answers_are_shorter(self) -> None:
+        truncated = [row for row in self.rollouts if row["response"]["status"] == "incomplete"]
+        assert all(row["response"]["usage"]["output_tokens"] <= 120 for row in self.rollouts)
+        assert f"{len(truncated)} responses are cut at 120 tokens" in README
 
 
 class TestPartial:
