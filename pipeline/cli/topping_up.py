@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from pipeline import names
-from pipeline.analysis.bands import span_of
+from pipeline.analysis.bands import pass_rate_span
 from pipeline.analysis.budget import RULE, within_budget
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
@@ -104,7 +104,7 @@ def _target(wanted: TopUpAsked) -> Target:
     if wanted.pass_rate is None and wanted.half_width is None and wanted.redo is None:
         hint = "Give --pass-rate 0.2:0.8, --half-width 0.1, --redo _masked, or several of them."
         raise UsageError("nothing to top up for", hint=hint)
-    band = None if wanted.pass_rate is None else span_of(wanted.pass_rate, option="--pass-rate")
+    band = None if wanted.pass_rate is None else pass_rate_span(wanted.pass_rate)
     return Target(band=band, half_width=wanted.half_width, confidence=wanted.confidence, max_repeats=wanted.max_repeats)
 
 
