@@ -83,7 +83,9 @@ def _elected(profiles: pl.DataFrame, *, ks: Sequence[int], seed: int) -> pl.Data
         Votes(tuple(p >> BITS for p in pairs), tuple(p & ((1 << BITS) - 1) for p in pairs), blank)
         for pairs, blank in ordered.iter_rows()
     ]
-    return ordered.with_columns(pl.Series(at("majority@", k), majority_share(kinds, k, seed=seed), pl.Float64) for k in ks)
+    return ordered.with_columns(
+        pl.Series(at("majority@", k), majority_share(kinds, k, seed=seed), pl.Float64) for k in ks
+    )
 
 
 def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:

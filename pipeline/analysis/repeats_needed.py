@@ -50,9 +50,13 @@ class Target(BaseModel):
         if self.band is not None:
             need_width(self.band)
         if not 0.5 < self.confidence < 1:  # noqa: PLR2004 - below, in and out could both hold
-            raise UsageError(f"--confidence {plain_number(self.confidence)} is none", hint="It is above 0.5 and below 1.")
+            raise UsageError(
+                f"--confidence {plain_number(self.confidence)} is none", hint="It is above 0.5 and below 1."
+            )
         if self.half_width is not None and not 0 < self.half_width < 0.5:  # noqa: PLR2004 - pass rates lie in 0 to 1
-            raise UsageError(f"--half-width {plain_number(self.half_width)} says nothing", hint="It is above 0 and below 0.5.")
+            raise UsageError(
+                f"--half-width {plain_number(self.half_width)} says nothing", hint="It is above 0 and below 0.5."
+            )
         return self
 
     def __str__(self) -> str:

@@ -31,7 +31,9 @@ class PassRule(BaseModel):
 
     def __str__(self) -> str:
         """The rule in words, as it is printed beside every figure that rests on it."""
-        own = "".join(f", {agent}: {self.score} >= {plain_number(limit)}" for agent, limit in sorted(self.agents.items()))
+        own = "".join(
+            f", {agent}: {self.score} >= {plain_number(limit)}" for agent, limit in sorted(self.agents.items())
+        )
         return f"{self.score} >= {plain_number(self.threshold)}{own}"
 
     def limit(self) -> pl.Expr:

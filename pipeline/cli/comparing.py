@@ -21,7 +21,7 @@ from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
 from pipeline.cli.console import SCHEMA_VERSION, Console
 from pipeline.cli.opening import opened, paths_of
-from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
+from pipeline.cli.rules import pass_rule, rule_words, rules_file, warn_of_rule
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import GateError, UsageError
 from pipeline.frames.lazy import collect
@@ -82,7 +82,7 @@ def answer(
     for place, run in enumerate(runs[1:], 1):
         named = Named(words[0], words[place])
         compared = compare(runs[0], run, options)
-        flips = show_commands(compared.flips, named, (inputs[0], inputs[place]))
+        flips = show_commands(compared.flips, named, (inputs[0], inputs[place]), rule=rule_words(question.rule))
         found.append((named, compared._replace(flips=flips)))
         for note in notes(named, compared.facts, (runs[0], run), options):
             console.warn(note)

@@ -5,7 +5,17 @@ import math
 import polars as pl
 import pytest
 
-from pipeline.analysis.bands import BANDS, UNSCORED, Span, band_of, in_band, misfiled, need_width, pass_rate_span, span_of
+from pipeline.analysis.bands import (
+    BANDS,
+    UNSCORED,
+    Span,
+    band_of,
+    in_band,
+    misfiled,
+    need_width,
+    pass_rate_span,
+    span_of,
+)
 from pipeline.errors import UsageError
 
 STEPS = 20_000
