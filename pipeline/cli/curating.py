@@ -19,6 +19,7 @@ from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
@@ -82,6 +83,7 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
             cannot be written.
     """
     _check(selection, lines)
+    thresholds(rule)  # a mistake is told before the run is read
     dataset = None if lines.dataset is None else open_source(lines.dataset)
     needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if lines.write_back and not lines.model else [])]
     run = opened(asked, console, needed=needed)

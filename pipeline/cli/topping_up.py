@@ -17,6 +17,7 @@ from pipeline.analysis.topping_up import given_up, topup_plan
 from pipeline.cli.called import command
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import UsageError
@@ -62,6 +63,7 @@ def top_up(
         RollprofError: The options do not fit together, the run cannot be read or resumed, or a file cannot be written.
     """
     target = _target(wanted)
+    thresholds(rule)  # a mistake is told before the run is read
     run = opened(asked, console, fields)
     passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)

@@ -279,8 +279,8 @@ def test_the_commands_go_by_the_rule_of_the_comparison(folder: Path) -> None:
         graded = [row | {"grade": grades[row["_ng_rollout_index"]]} for row in done]
         write(folder, name, plan, graded)
     rule = ["--score", "grade", "--pass-threshold", "0.5"]
-    done = compare(folder, "one.jsonl", "two.jsonl", "--flips", *rule)
-    shown = [line.partition("rollprof ")[2].split() for line in done.stdout.splitlines() if "rollprof show" in line]
+    told = compare(folder, "one.jsonl", "two.jsonl", "--flips", *rule).stdout
+    shown = [line.partition("rollprof ")[2].split() for line in told.splitlines() if "rollprof show" in line]
     assert shown == [["show", "two.jsonl", task, "--against", "one.jsonl", *rule] for task in ("0", "1")]
     titles = [line for line in run_command(shown[0], folder).stdout.splitlines() if " · rollout " in line]
     assert [line.split(" · ")[1] for line in titles] == ["rollout 0:0", "rollout 0:1"]

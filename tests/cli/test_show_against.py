@@ -1,6 +1,7 @@
 """`rollprof show CAND 12 --against BASE`: the same task of two runs, and the rollouts that tell what changed."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_inputs_without_the_other_run(folder: Path) -> None:
     assert_refused(done, 2, "--against-inputs goes with --against")
 
 
-def write_graded(folder: Path, stem: str, grades: list[float]) -> None:
+def write_graded(folder: Path, stem: str, grades: Sequence[float]) -> None:
     """A task whose rewards say one thing and whose grades another."""
     plan, done = rows_of({0: [place / 10 for place in range(len(grades))]})
     write(folder, stem, plan, [row | {"grade": grade} for row, grade in zip(done, grades, strict=True)])
