@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pipeline.analysis.plain import plain_number
 from pipeline.analysis.posterior import jeffreys
 from pipeline.errors import UsageError
 
@@ -28,7 +29,8 @@ class Span(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{'' if self.low == -math.inf else f'{self.low:g}'}:{'' if self.high == math.inf else f'{self.high:g}'}"
+        low = "" if self.low == -math.inf else plain_number(self.low)
+        return f"{low}:{'' if self.high == math.inf else plain_number(self.high)}"
 
     def has(self, value: pl.Expr) -> pl.Expr:
         """Whether a value lies in the range; no value does not."""
@@ -50,6 +52,29 @@ def span_of(text: str, *, option: str) -> Span:
         hint = "Write it like 0.2:0.8, both ends are in it; one of them may be left out."
         raise UsageError(f"{option} {text!r} is no range", hint=hint)
     return span
+
+
+def pass_rate_span(text: str) -> Span:
+    """The range of pass rates that a text means.
+
+    Raises:
+        UsageError: It is no range, or no pass rate lies in it.
+    """
+    span = span_of(text, option="--pass-rate")
+    if span.low > 1 or span.high < 0:
+        raise UsageError(f"--pass-rate {text!r} holds no pass rate", hint="Pass rates lie between 0 and 1.")
+    return span
+
+
+def need_width(span: Span) -> None:
+    """Refuses a range of pass rates that no posterior gives a probability.
+
+    Raises:
+        UsageError: It has one point.
+    """
+    if not max(span.low, 0.0) < min(span.high, 1.0):
+        hint = "Give it two ends, such as 0.9:1, of which one lies between 0 and 1."
+        raise UsageError(f"--pass-rate {span}: a range of one point has no probability", hint=hint)
 
 
 def in_band(span: Span) -> pl.Expr:

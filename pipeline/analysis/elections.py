@@ -13,7 +13,6 @@ EXACT_UP_TO = 64
 DIGITS = 13
 """What can be relied on; rounded there, a share such as 27/32 is not a last digit below itself."""
 DRAWS = 2000
-SEED = 0
 BLOCK = 1 << 22
 """Numbers worked on at a time: 32 MB."""
 
@@ -34,7 +33,7 @@ class Votes(NamedTuple):
     blank: int
 
 
-def majority_share(kinds: Sequence[Votes], k: int) -> list[float | None]:
+def majority_share(kinds: Sequence[Votes], k: int, *, seed: int = 0) -> list[float | None]:
     """The expected rightness of the answer that wins among k of the rollouts; null where there are fewer.
 
     Of answers with as many votes each wins in equal shares; an answer is as right as the share of its rollouts that
@@ -48,14 +47,16 @@ def majority_share(kinds: Sequence[Votes], k: int) -> list[float | None]:
     Args:
         kinds: The votes of each kind of task.
         k: How many rollouts are taken.
+        seed: What the draws start from, where ways are drawn; each kind has draws of its own.
     """
     sizes = [sum(kind.votes) + kind.blank for kind in kinds]
     found: list[float | None] = [None] * len(kinds)
     several = [place for place, size in enumerate(sizes) if size > k]
     for place in (place for place, size in enumerate(sizes) if size == k):
         found[place] = _winner(np.array([kinds[place].votes], np.int64), kinds[place])[0]
-    shares = _counted if k <= EXACT_UP_TO else _drawn
-    for place, share in zip(several, shares([kinds[place] for place in several], k), strict=True):
+    left = [kinds[place] for place in several]
+    shares = _counted(left, k) if k <= EXACT_UP_TO else np.array([_drawn(kind, k, seed) for kind in left], np.float64)
+    for place, share in zip(several, shares, strict=True):
         found[place] = round(float(share), DIGITS)
     return found
 
@@ -104,14 +105,12 @@ def _wins_with(
     return wins
 
 
-def _drawn(kinds: Sequence[Votes], k: int) -> Numbers:
-    """The shares over seeded draws."""
-    generator = np.random.Generator(np.random.PCG64(SEED))
-    shares = [
-        _winner(generator.multivariate_hypergeometric([*kind.votes, kind.blank], k, DRAWS)[:, :-1], kind).mean()
-        for kind in kinds
-    ]
-    return np.array(shares, np.float64)
+def _drawn(kind: Votes, k: int, seed: int) -> float:
+    """The share over draws that depend on the seed and the kind alone, so that no other task moves it."""
+    own = np.random.SeedSequence(seed, spawn_key=(*kind.votes, *kind.right, kind.blank))
+    generator = np.random.Generator(np.random.PCG64(own))
+    taken = generator.multivariate_hypergeometric([*kind.votes, kind.blank], k, DRAWS)[:, :-1]
+    return float(_winner(taken, kind).mean())
 
 
 def _winner(taken: NDArray[np.int64], kind: Votes) -> Numbers:

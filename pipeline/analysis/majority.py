@@ -33,7 +33,9 @@ def answers(rollouts: pl.LazyFrame, field: str) -> pl.Expr | None:
     return pl.coalesce(_as_text(name, schema[name]) for name in found) if found else None
 
 
-def with_majority(tasks: pl.LazyFrame, rollouts: pl.LazyFrame, keys: Sequence[str], ks: Sequence[int]) -> pl.LazyFrame:
+def with_majority(
+    tasks: pl.LazyFrame, rollouts: pl.LazyFrame, keys: Sequence[str], ks: Sequence[int], *, seed: int = 0
+) -> pl.LazyFrame:
     """Adds majority@k and no-answer@k of each task over all ways to take k of its n rollouts.
 
     Of k rollouts those without an answer abstain; the answer that most of the others give wins, of several with as
@@ -48,6 +50,7 @@ def with_majority(tasks: pl.LazyFrame, rollouts: pl.LazyFrame, keys: Sequence[st
         rollouts: Those that vote, with `_answer` (String) and `_passed`.
         keys: What a row of tasks is told by.
         ks: How many rollouts are taken.
+        seed: What draws start from, where there are too many ways to count.
 
     Returns:
         The tasks in their order, with `majority@K` and `no-answer@K` (Float64, null where n < k) for each k, and
@@ -69,18 +72,20 @@ def with_majority(tasks: pl.LazyFrame, rollouts: pl.LazyFrame, keys: Sequence[st
     found = pl.Schema(
         {"_answers": pl.List(pl.UInt64()), "_blank": pl.UInt32(), **{at("majority@", k): pl.Float64() for k in ks}}
     )
-    table = silent.select(PROFILE).unique().map_batches(partial(_elected, ks=ks), schema=found)
+    table = silent.select(PROFILE).unique().map_batches(partial(_elected, ks=ks, seed=seed), schema=found)
     return silent.join(table, on=PROFILE, how="left", maintain_order="left").drop(PROFILE)
 
 
-def _elected(profiles: pl.DataFrame, *, ks: Sequence[int]) -> pl.DataFrame:
+def _elected(profiles: pl.DataFrame, *, ks: Sequence[int], seed: int) -> pl.DataFrame:
     """The majority figures of each kind of task: how many rollouts give each answer, and how many of these pass."""
     ordered = profiles.sort("_blank", pl.col("_answers").list.len(), pl.col("_answers"))
     kinds = [
         Votes(tuple(p >> BITS for p in pairs), tuple(p & ((1 << BITS) - 1) for p in pairs), blank)
         for pairs, blank in ordered.iter_rows()
     ]
-    return ordered.with_columns(pl.Series(at("majority@", k), majority_share(kinds, k), pl.Float64) for k in ks)
+    return ordered.with_columns(
+        pl.Series(at("majority@", k), majority_share(kinds, k, seed=seed), pl.Float64) for k in ks
+    )
 
 
 def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.analysis.plain import plain_number
 from pipeline.completion import accounting
 from pipeline.groups import per_group
 from pipeline.profile.expressions import column
@@ -111,7 +112,8 @@ def _case(joined: pl.LazyFrame, by: Sequence[str], case: str) -> pl.LazyFrame:
     lost, scored = pl.col("_lost"), pl.col("scored")
     over = scored if dropped else scored + lost
     total = pl.col("_sum") if dropped else pl.col("_sum") + lost * filled[case]
-    shown = pl.format("best is {}, worst is {}", _plain("_high"), _plain("_low"))
+    ends = [pl.col(name).map_elements(plain_number, return_dtype=pl.String) for name in ("_high", "_low")]
+    shown = pl.format("best is {}, worst is {}", *ends)
     return joined.select(
         *map(column, by),
         "failure_class",
@@ -121,8 +123,3 @@ def _case(joined: pl.LazyFrame, by: Sequence[str], case: str) -> pl.LazyFrame:
         rollouts=over.cast(pl.UInt32),
         note=pl.when(over == 0).then(pl.lit("no rollout has a score")).otherwise(shown),
     )
-
-
-def _plain(name: str) -> pl.Expr:
-    """A number as text, whole ones without a fraction."""
-    return pl.col(name).cast(pl.String).str.strip_suffix(".0")

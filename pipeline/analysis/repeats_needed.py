@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pipeline.analysis.bands import Span, in_band
+from pipeline.analysis.bands import Span, in_band, need_width
 from pipeline.analysis.credible import half_width
+from pipeline.analysis.plain import plain_number
 from pipeline.analysis.posterior import PRIOR, jeffreys
 from pipeline.errors import UsageError
 
@@ -46,19 +47,25 @@ class Target(BaseModel):
 
     @model_validator(mode="after")
     def _fit(self) -> Target:
-        if self.band is not None and not max(self.band.low, 0) < min(self.band.high, 1):
-            raise UsageError(f"--pass-rate {self.band} holds no pass rates", hint="They lie between 0 and 1.")
+        if self.band is not None:
+            need_width(self.band)
         if not 0.5 < self.confidence < 1:  # noqa: PLR2004 - below, in and out could both hold
-            raise UsageError(f"--confidence {self.confidence:g} is none", hint="It is above 0.5 and below 1.")
+            raise UsageError(
+                f"--confidence {plain_number(self.confidence)} is none", hint="It is above 0.5 and below 1."
+            )
         if self.half_width is not None and not 0 < self.half_width < 0.5:  # noqa: PLR2004 - pass rates lie in 0 to 1
-            raise UsageError(f"--half-width {self.half_width:g} says nothing", hint="It is above 0 and below 0.5.")
+            raise UsageError(
+                f"--half-width {plain_number(self.half_width)} says nothing", hint="It is above 0 and below 0.5."
+            )
         return self
 
     def __str__(self) -> str:
         """The target in words."""
-        band = f"in or out of {self.band} with probability {self.confidence:g}" if self.band else ""
+        band = f"in or out of {self.band} with probability {plain_number(self.confidence)}" if self.band else ""
         width = (
-            f"half width of the {100 * self.confidence:g} % interval <= {self.half_width:g}" if self.half_width else ""
+            f"half width of the {100 * self.confidence:.15g} % interval <= {plain_number(self.half_width)}"
+            if self.half_width
+            else ""
         )
         return "; ".join(filter(None, (band, width))) or "none"
 

@@ -8,6 +8,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from pipeline import names
+from pipeline.analysis.plain import plain_number
 from pipeline.columns import measured
 from pipeline.groups import number
 from pipeline.run import Run
@@ -30,8 +31,10 @@ class PassRule(BaseModel):
 
     def __str__(self) -> str:
         """The rule in words, as it is printed beside every figure that rests on it."""
-        own = "".join(f", {agent}: {self.score} >= {_shown(limit)}" for agent, limit in sorted(self.agents.items()))
-        return f"{self.score} >= {_shown(self.threshold)}{own}"
+        own = "".join(
+            f", {agent}: {self.score} >= {plain_number(limit)}" for agent, limit in sorted(self.agents.items())
+        )
+        return f"{self.score} >= {plain_number(self.threshold)}{own}"
 
     def limit(self) -> pl.Expr:
         """The score from which on a rollout of a row's `_agent` passes (Float64)."""
@@ -62,8 +65,3 @@ def voting(run: Run, rule: PassRule, *metrics: str) -> pl.LazyFrame:
 def partial_scores() -> pl.Expr:
     """How many voting rollouts have a score other than 0 and 1, of which passing is a matter of the rule (UInt32)."""
     return (~pl.col("_score").is_in([0.0, 1.0])).sum()
-
-
-def _shown(limit: float) -> str:
-    """A threshold to its last digit."""
-    return repr(limit).removesuffix(".0")

@@ -8,8 +8,9 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
 from pipeline.analysis import sampling
-from pipeline.analysis.bands import Span, in_band, misfiled
+from pipeline.analysis.bands import Span, in_band, misfiled, need_width
 from pipeline.analysis.candidates import MEAN, VERDICT, field_column
+from pipeline.analysis.plain import plain_number
 from pipeline.analysis.scoring import PassRule
 from pipeline.analysis.screening import LEFT_BY, Rule, by_band, left_out, screened, steps
 from pipeline.analysis.stages import staged
@@ -67,6 +68,8 @@ class Selection(BaseModel):
     def _fit(self) -> Selection:
         if self.confidence is not None and self.pass_rate is None:
             raise UsageError("--confidence goes with --pass-rate", hint="Say which pass rates are wanted.")
+        if self.confidence is not None and self.pass_rate is not None:
+            need_width(self.pass_rate)
         if self.keep_no_signal and self.tolerance:
             raise UsageError("--tolerance and --keep-no-signal exclude each other", hint="Leave one of them out.")
         if self.balance is not None and self.ratio is not None:
@@ -147,9 +150,9 @@ def _rules(selection: Selection) -> list[Rule]:
     rules = [Rule("has a score", pl.col("rollouts") > 0)]
     if not selection.keep_no_signal:
         spread = pl.col("max_score") - pl.col("min_score")
-        rules.append(Rule(f"signal: max - min > {selection.tolerance:g}", spread > selection.tolerance))
+        rules.append(Rule(f"signal: max - min > {plain_number(selection.tolerance)}", spread > selection.tolerance))
     if selection.pass_rate is not None and selection.confidence is not None:
-        sure = f"pass rate in {selection.pass_rate} with probability {selection.confidence:g}"
+        sure = f"pass rate in {selection.pass_rate} with probability {plain_number(selection.confidence)}"
         rules.append(Rule(sure, pl.col("in_band") >= selection.confidence))
     elif selection.pass_rate is not None:
         rules.append(Rule(f"pass rate in {selection.pass_rate}", selection.pass_rate.has(pl.col("pass_rate"))))

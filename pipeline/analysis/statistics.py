@@ -52,7 +52,7 @@ class StatsOptions(BaseModel):
         answer_field: The field whose values vote; None for `extracted_answer`, which need not be there.
         group_sizes: How many rollouts a group has of which the expected signal is worked out.
         draws: How often the bootstrap draws.
-        seed: What it starts from.
+        seed: What the draws start from, those of the bootstrap and of majority@k.
         confidence: How much of the distribution an interval covers.
     """
 
@@ -144,7 +144,7 @@ def _parts(rows: _Rows, by: Sequence[str], rule: PassRule, options: StatsOptions
     tasks = (
         by_task(rows.votes, by)
         .pipe(with_passing, rows.ks)
-        .pipe(with_majority, rows.votes, within(by), rows.ks)
+        .pipe(with_majority, rows.votes, within(by), rows.ks, seed=options.seed)
         .pipe(with_signal, options.group_sizes)
     )
     kept = collect(tasks).lazy()

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipeline import names
+from pipeline.analysis.pairs import best_first, worst_first
 from pipeline.cli.opening import opened
-from pipeline.cli.picking import Key, best_and_worst, of_key
+from pipeline.cli.picking import Key, judged, of_key
 from pipeline.cli.rendering import Part, print_parts
+from pipeline.cli.rules import pass_rule, rules_file
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 
 if TYPE_CHECKING:
-    from pipeline.cli.asked import RunAsked, TableAsked
+    from pipeline.analysis.scoring import PassRule
+    from pipeline.cli.asked import RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
     from pipeline.run import Run
     from pipeline.sources.contents import Of
 
 
 def show_against(
-    asked: RunAsked, against: RunAsked, key: Key, table: TableAsked, console: Console, *, full: bool = False
+    asked: RunAsked,
+    against: RunAsked,
+    key: Key,
+    table: TableAsked,
+    console: Console,
+    *,
+    rule: RuleAsked,
+    full: bool = False,
 ) -> None:
     """Shows a rollout of each of two runs: those that a key names, or the two that tell most of what changed.
 
-    Of a task that is the best rollout where the mean reward is higher, and the worst one where it is lower; the best
-    of both where they are equal, and the first where nothing is measured.
+    Of a task that is the best rollout where more of them pass, or as many with a higher mean score, and the worst one
+    of the other run; the best of both where they are equal, and the first where nothing is measured. What passes is
+    said by the options, else by the rules of the other run, as in a comparison with it.
 
     Raises:
         RollprofError: There is no such task or rollout in one of them, or a run cannot be read.
@@ -40,9 +50,12 @@ def show_against(
         theirs = of_key(collect(base.rollouts), key._replace(task=task))
     except UsageError as error:
         raise UsageError(error.message, where=name, hint=error.hint) from None
-    first, second = (theirs, mine) if key.rollout is not None else _telling(theirs, mine)
-    parts = {"base": Part(name, base, first), "candidate": Part(_name(asked), run, second)}
-    print_parts(parts, table, full=full)
+    path = rules_file(rule, base.files)
+    before, after = Part(name, base, theirs), Part(_name(asked), run, mine)
+    if key.rollout is None:
+        first, second = _telling(before, after, pass_rule(rule, path, console))
+        before, after = before._replace(found=first), after._replace(found=second)
+    print_parts({"base": before, "candidate": after}, table, full=full, kept=[path] if path else [])
 
 
 def _name(asked: RunAsked) -> str:
@@ -68,24 +81,29 @@ def _same_task(run: Run, base: Run, task: int, name: str, console: Console) -> i
     return task
 
 
-def _telling(base: pl.DataFrame, candidate: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _telling(base: Part, candidate: Part, rule: PassRule) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rollouts that tell most of what changed, one of each."""
-    before, after = _mean(base), _mean(candidate)
+    votes = [_votes(part, rule) for part in (base, candidate)]
+    before, after = map(_standing, votes)
     fell = before is not None and after is not None and after < before
     rose = before is not None and after is not None and after > before
-    return _picked(base, worst=rose), _picked(candidate, worst=fell)
+    return _picked(base, votes[0], worst=rose), _picked(candidate, votes[1], worst=fell)
 
 
-def _mean(task: pl.DataFrame) -> float | None:
-    if names.REWARD not in task.columns:
-        return None
-    mean: float | None = task.filter("_measured").select(pl.col(names.REWARD).cast(pl.Float64).mean()).item()
-    return mean
+def _votes(part: Part, rule: PassRule) -> pl.DataFrame:
+    try:
+        return collect(judged(part.run, rule, part.found))
+    except UsageError as error:
+        raise UsageError(error.message, where=part.title, hint=error.hint) from None
 
 
-def _picked(task: pl.DataFrame, *, worst: bool) -> pl.DataFrame:
-    """The best or the worst of a task's measured rollouts; the first one where none has a reward."""
-    best, _ = best_and_worst(task, threshold=-math.inf)
-    _, last = best_and_worst(task, threshold=math.inf)
-    chosen = last if worst else best
-    return chosen if len(chosen) else task.head(1)
+def _standing(votes: pl.DataFrame) -> tuple[float, float] | None:
+    """The share of a task's rollouts that pass, then their mean score; None where none votes."""
+    return votes.select(pl.col("_passed").mean(), pl.col("_score").mean()).row(0) if len(votes) else None
+
+
+def _picked(part: Part, votes: pl.DataFrame, *, worst: bool) -> pl.DataFrame:
+    """The best or the worst of the rollouts that vote; the first one where none does."""
+    ordered = worst_first if worst else best_first
+    chosen = collect(ordered(votes.with_columns(_passed=pl.lit(not worst)).lazy()).head(1))
+    return chosen if len(chosen) else part.found.head(1)

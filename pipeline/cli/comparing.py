@@ -14,17 +14,16 @@ from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.analysis.judgement import RULE, fall_of
 from pipeline.analysis.pairing import field_of, key_column
 from pipeline.analysis.same_rollouts import ID_FIELD
-from pipeline.analysis.scoring import PassRule, partial_scores, voting
 from pipeline.cli.asked import FieldsAsked, RuleAsked
 from pipeline.cli.comparison_notes import Named, notes
 from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
 from pipeline.cli.console import SCHEMA_VERSION, Console
 from pipeline.cli.opening import opened, paths_of
-from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
+from pipeline.cli.rule_of_run import rule_of_runs
+from pipeline.cli.rules import rule_words, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import GateError, UsageError
-from pipeline.frames.lazy import collect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,23 +69,23 @@ def answer(
         RollprofError: The question cannot be understood, or a run cannot be read.
     """
     words, inputs = _checked(question, asked, gate)
+    thresholds(question.rule)  # a mistake is told before a run is read
     read = _with_fields(question, fields)
     runs = [
         _opened(word, replace(asked, run=[word], inputs=files), read, question, console)
         for word, files in zip(words, inputs, strict=True)
     ]
-    rules = rules_file(question.rule, runs[0].files)
-    rule = _rule(question, words, runs, rules, console)
+    rule, rules = rule_of_runs(words, runs, question.rule, console)
     options = CompareOptions(rule=rule, key=question.key, pair=question.pair, by=question.by, seed=question.seed)
     found: list[tuple[Named, Comparison]] = []
     for place, run in enumerate(runs[1:], 1):
         named = Named(words[0], words[place])
         compared = compare(runs[0], run, options)
-        flips = show_commands(compared.flips, named, (inputs[0], inputs[place]))
+        flips = show_commands(compared.flips, named, (inputs[0], inputs[place]), rule=rule_words(question.rule))
         found.append((named, compared._replace(flips=flips)))
         for note in notes(named, compared.facts, (runs[0], run), options):
             console.warn(note)
-    _print(found, options, question, table, console, runs, [rules] if rules else [])
+    _print(found, options, question, table, console, runs, rules)
     _judge(found, gate, console)
 
 
@@ -121,29 +120,6 @@ def _opened(word: str, asked: RunAsked, fields: FieldsAsked, question: Asked, co
         hint = "It is a field of the input row, dotted; row.NAME is one of the rollout."
         raise UsageError(f"--key {question.key}: no row of {names.shown(word)} has it", hint=hint)
     return run
-
-
-def _rule(question: Asked, words: list[str], runs: list[Run], path: Path | None, console: Console) -> PassRule:
-    """The rule of all runs, which is that of the base; warns where a run has another, or the rule decides."""
-    rule = pass_rule(question.rule, path, console)
-    quiet = Console(quiet=True)
-    scores = partial = 0
-    agents: dict[str | None, None] = {}
-    for word, run in zip(words, runs, strict=True):
-        own = pass_rule(question.rule, rules_file(question.rule, run.files), quiet)
-        if own != rule:
-            console.warn(f"{names.shown(word)} has rules of its own ({own}), which do not count here")
-        try:
-            votes = voting(run, rule)
-        except UsageError as error:
-            raise UsageError(error.message, where=names.shown(word), hint=error.hint) from None
-        counted = collect(votes.select(partial=partial_scores(), scores=pl.len()))
-        partial, scores = partial + counted["partial"][0], scores + counted["scores"][0]
-        agents |= dict.fromkeys(
-            collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"]
-        )
-    warn_of_rule(rule, list(agents), partial=partial, scored=scores, console=console)
-    return rule
 
 
 def _print(

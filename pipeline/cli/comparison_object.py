@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from pipeline.analysis.comparison import Comparison
 
 
-def show_commands(flips: pl.DataFrame, named: Named, inputs: tuple[Sequence[str], Sequence[str]]) -> pl.DataFrame:
+def show_commands(
+    flips: pl.DataFrame, named: Named, inputs: tuple[Sequence[str], Sequence[str]], *, rule: Sequence[str]
+) -> pl.DataFrame:
     """Adds `show` (String): the command that shows what flipped in both runs.
 
     Args:
         flips: As `task_flips` or `rollout_flips` gives them.
         named: The runs.
         inputs: The inputs files that were given for the base and for the candidate.
+        rule: The options that say what passes.
     """
     key = (
         pl.format("{}:{}", "task", "rollout")
@@ -33,7 +36,7 @@ def show_commands(flips: pl.DataFrame, named: Named, inputs: tuple[Sequence[str]
         for option, given in zip(("--against-inputs", "-i"), inputs, strict=True)
     )
     start = _words("rollprof", "show", named.candidate)
-    end = _words(*mine, "--against", named.base, *theirs)
+    end = _words(*mine, "--against", named.base, *theirs, *rule)
     return flips.with_columns(pl.concat_str(pl.lit(f"{start} "), key, pl.lit(f" {end}")).alias("show"))
 
 

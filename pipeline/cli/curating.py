@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pipeline import names
 from pipeline.analysis import sampling
-from pipeline.analysis.bands import Span, span_of
+from pipeline.analysis.bands import Span, pass_rate_span, span_of
 from pipeline.analysis.candidates import VERDICT, candidates, field_column, fields_wanted
 from pipeline.analysis.selection import WHERE, Selected, Selection, select
 from pipeline.analysis.stages import summary
@@ -19,6 +19,7 @@ from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
@@ -46,10 +47,7 @@ def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Sel
     Raises:
         UsageError: An option cannot be understood, or the options do not fit together.
     """
-    rate = None if choice.pass_rate is None else span_of(choice.pass_rate, option="--pass-rate")
-    if rate is not None and (rate.low > 1 or rate.high < 0):
-        hint = "Pass rates lie between 0 and 1."
-        raise UsageError(f"--pass-rate {choice.pass_rate!r} holds no pass rate", hint=hint)
+    rate = None if choice.pass_rate is None else pass_rate_span(choice.pass_rate)
     asked = {**vars(choice), **vars(draw), "pass_rate": rate, "metrics": tuple(_metrics(choice)), "pairs": lines.pairs}
     try:
         return Selection(**{name: value for name, value in asked.items() if name not in {"tokens", "metric"}})
@@ -85,6 +83,7 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
             cannot be written.
     """
     _check(selection, lines)
+    thresholds(rule)  # a mistake is told before the run is read
     dataset = None if lines.dataset is None else open_source(lines.dataset)
     needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if lines.write_back and not lines.model else [])]
     run = opened(asked, console, needed=needed)

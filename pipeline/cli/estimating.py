@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import polars as pl
 from pydantic import ValidationError
 
-from pipeline.analysis.scoring import partial_scores, voting
 from pipeline.analysis.statistics import StatsOptions, statistics
 from pipeline.cli.opening import opened
-from pipeline.cli.rules import pass_rule, rules_file, thresholds, warn_of_rule
+from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.rules import thresholds
 from pipeline.cli.tables import form_of, print_sections, print_table
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.report.statistics import sections
 
 if TYPE_CHECKING:
-    from pipeline.analysis.scoring import PassRule
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
-    from pipeline.run import Run
 
 
 def stats_options(
@@ -66,22 +63,11 @@ def estimate(
     form = form_of(table)
     thresholds(rule_asked)  # a mistake is told before the run is read
     run = opened(asked, console, fields)
-    path = rules_file(rule_asked, run.files)
-    rule = pass_rule(rule_asked, path, console)
+    rule, kept = rule_of_run(run, rule_asked, console)
     found = collect(statistics(run, rule, options))
-    _warn(run, rule, console)
-    kept = [path] if path else []
+    if not found.filter(part="completeness", figure="scored")["value"].sum():
+        console.warn(f"no rollout has a number in {rule.score}: there are no figures")
     if form in {"table", "md"}:
         print_sections(sections(found, rule=str(rule), confidence=options.confidence), table, console, run.files, kept)
     else:
         print_table(found, table, console, run.files, kept)
-
-
-def _warn(run: Run, rule: PassRule, console: Console) -> None:
-    votes = voting(run, rule)
-    counts = collect(votes.select(partial=partial_scores(), scored=pl.len()))
-    agents = collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"]
-    partial, scored = counts.row(0)
-    warn_of_rule(rule, agents.to_list(), partial=partial, scored=scored, console=console)
-    if not scored:
-        console.warn(f"no rollout has a number in {rule.score}: there are no figures")

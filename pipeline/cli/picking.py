@@ -10,11 +10,13 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairs import best_first, worst_first
+from pipeline.analysis.scoring import PassRule, voting
 from pipeline.cli.selecting import columns_hint, selected, sql_reason
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect_all
 from pipeline.profile.expressions import column
 from pipeline.report.values import plain
+from pipeline.run import Run
 from pipeline.sources import rows
 
 KEY = re.compile(r"(-?[0-9]{1,100})(?::(-?[0-9]{1,100}))?")
@@ -91,17 +93,25 @@ def chosen(frame: pl.DataFrame, listed: Listed) -> pl.DataFrame:
         raise UsageError(f"--sort: {sql_reason(error)}", hint=_columns(frame)) from error
 
 
-def best_and_worst(task: pl.DataFrame, *, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The best passing and the worst failing of a task's measured rollouts, none where there is none.
+def judged(run: Run, rule: PassRule, rollouts: pl.DataFrame) -> pl.LazyFrame:
+    """Those of some rollouts of a run that vote, as `voting` gives them; none where the run has no rewards at all.
 
-    By reward, then output tokens, then rollout index: a pass is best with few tokens, a failure worst with many.
+    Raises:
+        UsageError: The run has no such score, which is another than the reward.
     """
-    if names.REWARD not in task.columns:
-        return task.head(0), task.head(0)
-    judged = task.filter("_measured").with_columns(_score=pl.col(names.REWARD))
-    rollouts = judged.with_columns(_passed=pl.col("_score") >= threshold).lazy()
-    best, worst = collect_all([best_first(rollouts).head(1), worst_first(rollouts).head(1)])
-    return best.drop("_score", "_passed"), worst.drop("_score", "_passed")
+    run_rows = run.rollouts
+    if rule.score == names.REWARD and names.REWARD not in run_rows.collect_schema():
+        return run_rows.head(0).with_columns(_score=pl.lit(None, pl.Float64), _passed=pl.lit(value=False))
+    return voting(run, rule).join(rollouts.lazy().select(names.KEY), on=names.KEY, how="semi", maintain_order="left")
+
+
+def best_and_worst(votes: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The best passing and the worst failing of the rollouts of a task that vote, none where there is none.
+
+    By score, then output tokens, then rollout index: a pass is best with few tokens, a failure worst with many.
+    """
+    best, worst = collect_all([best_first(votes).head(1), worst_first(votes).head(1)])
+    return best, worst
 
 
 def _where_index(frame: pl.DataFrame, name: str, index: int) -> pl.DataFrame:

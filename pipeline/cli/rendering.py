@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -16,6 +16,8 @@ from pipeline.report.values import without_nan
 from pipeline.sources.fetching import Place, fetch, plain_row
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pipeline.cli.asked import TableAsked
     from pipeline.run import Run
 
@@ -30,8 +32,14 @@ class Part(NamedTuple):
     found: pl.DataFrame
 
 
-def print_parts(parts: Mapping[str, Part], table: TableAsked, *, full: bool) -> None:
+def print_parts(parts: Mapping[str, Part], table: TableAsked, *, full: bool, kept: Sequence[Path] = ()) -> None:
     """Prints rollouts one after another, or an object of them; null where there is none.
+
+    Args:
+        parts: The rollouts by the names that they have in an object.
+        table: How they are printed.
+        full: Whether nothing of them is left out.
+        kept: Files that the output may not replace, beside those of the runs.
 
     Raises:
         SourceError: A line is no longer there, or the output cannot be written.
@@ -41,11 +49,11 @@ def print_parts(parts: Mapping[str, Part], table: TableAsked, *, full: bool) -> 
     files = [part.run.files for part in parts.values()]
     if form_of(table) == "table":
         texts = [rollout_text(part.found, lines[name], full=full, about=part.title) for name, part in there.items()]
-        print_content("\n\n".join(texts).encode(), table, files)
+        print_content("\n\n".join(texts).encode(), table, files, kept)
         return
     objects = dict.fromkeys(parts, b"null") | {name: rollout_object(line) for name, line in lines.items()}
     members = (b'"%s":%s' % (name.encode(), text) for name, text in objects.items())
-    print_content(b"{" + b",".join(members) + b"}\n", table, files)
+    print_content(b"{" + b",".join(members) + b"}\n", table, files, kept)
 
 
 def rollout_lines(run: Run, frame: pl.DataFrame) -> list[bytes]:

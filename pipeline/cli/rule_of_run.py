@@ -1,19 +1,22 @@
-"""The rule by which the rollouts of an opened run pass, and what there is to warn of."""
+"""The rule by which the rollouts of opened runs pass, and what there is to warn of."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline import names
 from pipeline.analysis.scoring import PassRule, partial_scores, voting
+from pipeline.cli.console import Console
 from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
+from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RuleAsked
-    from pipeline.cli.console import Console
     from pipeline.run import Run
 
 
@@ -26,8 +29,42 @@ def rule_of_run(run: Run, asked: RuleAsked, console: Console) -> tuple[PassRule,
     """
     path = rules_file(asked, run.files)
     rule = pass_rule(asked, path, console)
-    counts = collect(voting(run, rule).select(partial=partial_scores(), scored=pl.len()))
-    agents = collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"]
-    partial, scored = counts.row(0)
-    warn_of_rule(rule, agents.to_list(), partial=partial, scored=scored, console=console)
+    _warn([run], rule, console)
     return rule, [path] if path else []
+
+
+def rule_of_runs(
+    words: Sequence[str], runs: Sequence[Run], asked: RuleAsked, console: Console
+) -> tuple[PassRule, list[Path]]:
+    """The rule of several runs, which is that of the first; warns as `rule_of_run`, and where a run has another.
+
+    Args:
+        words: What the user calls the runs.
+        runs: The runs.
+        asked: The options.
+        console: Where to warn.
+
+    Raises:
+        SourceError: A file of rules cannot be read.
+        UsageError: It is no such file, a threshold is no number, or a run, which is named, has no such score.
+    """
+    path = rules_file(asked, runs[0].files)
+    rule = pass_rule(asked, path, console)
+    for word, run in zip(words, runs, strict=True):
+        own = pass_rule(asked, rules_file(asked, run.files), Console(quiet=True))
+        if own != rule:
+            console.warn(f"{names.shown(word)} has rules of its own ({own}), which do not count here")
+        try:
+            voting(run, rule)
+        except UsageError as error:
+            raise UsageError(error.message, where=names.shown(word), hint=error.hint) from None
+    _warn(runs, rule, console)
+    return rule, [path] if path else []
+
+
+def _warn(runs: Sequence[Run], rule: PassRule, console: Console) -> None:
+    counted = [collect(voting(run, rule).select(partial_scores(), scored=pl.len())).row(0) for run in runs]
+    known = [collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"] for run in runs]
+    partial, scored = map(sum, zip(*counted, strict=True))
+    agents = list(dict.fromkeys(agent for of_run in known for agent in of_run))
+    warn_of_rule(rule, agents, partial=partial, scored=scored, console=console)

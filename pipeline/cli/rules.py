@@ -80,6 +80,13 @@ def pass_rule(asked: RuleAsked, path: Path | None, console: Console) -> PassRule
     return PassRule(score=score, threshold=1.0 if overall is None else overall, agents=own)
 
 
+def rule_words(asked: RuleAsked) -> list[str]:
+    """The options that ask for the same rule."""
+    given = [("--score", asked.score), ("--rules", asked.rules)]
+    given += [("--pass-threshold", text) for text in asked.pass_threshold or ()]
+    return [word for option, value in given if value is not None for word in (option, value)]
+
+
 def thresholds(asked: RuleAsked) -> tuple[float | None, dict[str, float]]:
     """The threshold of all agents that was asked for, and those of single ones.
 

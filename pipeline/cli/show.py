@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
-from pipeline.cli.asked import RunAsked, TableAsked
+from pipeline.cli.asked import RuleAsked, RunAsked, TableAsked
 from pipeline.cli.console import Console
 from pipeline.cli.spread import spread
 
@@ -23,6 +23,7 @@ class ListAsked(TableAsked):
 def show(
     asked: RunAsked,
     table: ListAsked,
+    rule: RuleAsked,
     raw: Annotated[bool, typer.Option("--raw", help="The rollout's line as it stands in the file.")] = False,
     field: Annotated[
         str | None, typer.Option(help="Only this value of the row, dotted: response.output.0.content.")
@@ -37,7 +38,7 @@ def show(
     contrast: Annotated[
         int | None, typer.Option(help="A task: its best passing and its worst failing rollout.")
     ] = None,
-    threshold: Annotated[float, typer.Option(help="Reward from which a rollout passes.")] = 1.0,
+    threshold: Annotated[float | None, typer.Option(hidden=True, help="The same as --pass-threshold.")] = None,
     against: Annotated[
         str | None, typer.Option(help="Another run: the same task or rollout there, and the one here.")
     ] = None,
@@ -54,5 +55,7 @@ def show(
 
     console = Console(as_json=table.as_json, quiet=asked.quiet)
     view = View(raw=raw, field=field, full=full)
-    pick = Pick(contrast, threshold, against, tuple(against_inputs or ()))
+    if threshold is not None:
+        rule = replace(rule, pass_threshold=[*(rule.pass_threshold or ()), repr(threshold)])
+    pick = Pick(contrast, against, tuple(against_inputs or ()), rule)
     answer(asked, table, console, view=view, listed=Listed(where, sort), pick=pick)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,9 +10,11 @@ import polars as pl
 
 from pipeline import names
 from pipeline.cli.against import show_against
+from pipeline.cli.asked import RuleAsked
 from pipeline.cli.opening import begun, opened
-from pipeline.cli.picking import Key, Listed, best_and_worst, chosen, of_key, split_key
+from pipeline.cli.picking import Key, Listed, best_and_worst, chosen, judged, of_key, split_key
 from pipeline.cli.rendering import Part, print_parts, rollout_lines, rollout_object, rollout_text
+from pipeline.cli.rules import pass_rule, rules_file, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
@@ -48,15 +49,15 @@ class Pick(NamedTuple):
 
     Attributes:
         contrast: A task, of which the best passing and the worst failing one are.
-        threshold: The reward from which a rollout passes.
         against: Another run, of which the same task or rollout is.
         against_inputs: Its inputs files, where they are not found by name.
+        rule: When a rollout passes.
     """
 
     contrast: int | None
-    threshold: float
     against: str | None
-    against_inputs: tuple[str, ...] = ()
+    against_inputs: tuple[str, ...]
+    rule: RuleAsked
 
 
 @rows.numbers_of_any_length()
@@ -82,7 +83,7 @@ def answer(
     try:
         if key is not None and pick.against is not None:
             base = replace(asked, run=[pick.against], inputs=list(pick.against_inputs), rollouts=None)
-            show_against(asked, base, key, table, console, full=view.full)
+            show_against(asked, base, key, table, console, rule=pick.rule, full=view.full)
             return
         if key is not None and key.rollout is not None:
             run, found = _located(asked, key, console)
@@ -92,7 +93,7 @@ def answer(
         frame = collect(run.rollouts)
         found = frame if key is None else of_key(frame, key)
         if pick.contrast is not None:
-            _contrast(run, found, table, console, threshold=pick.threshold, full=view.full)
+            _contrast(run, found, table, console, asked=pick.rule, full=view.full)
         else:
             _list(run, chosen(found, listed), table, console)
     except RecursionError:
@@ -106,8 +107,10 @@ def _key(key: Key | None, pick: Pick) -> Key | None:
     Raises:
         UsageError: The options do not fit together.
     """
-    if math.isnan(pick.threshold):
-        raise UsageError("--threshold is no number", hint="A reward of at least that much passes.")
+    thresholds(pick.rule)  # a mistake is told before the run is read
+    if pick.rule != RuleAsked() and pick.contrast is None and pick.against is None:
+        hint = "They go with --contrast and --against."
+        raise UsageError("--score, --pass-threshold and --rules say which rollouts of a task are shown", hint=hint)
     if pick.contrast is not None and key is not None:
         raise UsageError("--contrast names its task itself", hint="Leave out the key.")
     if pick.against is not None and pick.contrast is not None:
@@ -157,14 +160,16 @@ def _shown(run: Run, found: pl.DataFrame, view: View, *, as_object: bool) -> byt
 
 
 def _contrast(
-    run: Run, task: pl.DataFrame, table: TableAsked, console: Console, *, threshold: float, full: bool
+    run: Run, task: pl.DataFrame, table: TableAsked, console: Console, *, asked: RuleAsked, full: bool
 ) -> None:
     """Shows the best passing and the worst failing rollout of a task, as far as there are."""
-    best, worst = best_and_worst(task, threshold=threshold)
+    path = rules_file(asked, run.files)
+    rule = pass_rule(asked, path, console)
+    best, worst = best_and_worst(judged(run, rule, task))
     pair = {"passing": Part("best passing", run, best), "failing": Part("worst failing", run, worst)}
     for kind in (kind for kind, part in pair.items() if not len(part.found)):
-        console.say(f"task {task[names.TASK][0]} has no {kind} rollout (a reward of {threshold:g} passes)")
-    print_parts(pair, table, full=full)
+        console.say(f"task {task[names.TASK][0]} has no {kind} rollout (a rollout passes if {rule})")
+    print_parts(pair, table, full=full, kept=[path] if path else [])
 
 
 def _list(run: Run, frame: pl.DataFrame, table: TableAsked, console: Console) -> None:

@@ -14,6 +14,7 @@ from pipeline.analysis.suspects.all_reasons import ANSWER_FIELD, Bounds, suspect
 from pipeline.analysis.suspects.listing import REASONS, Reason
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.rules import thresholds
 from pipeline.cli.tables import print_table
 from pipeline.columns import need
 from pipeline.errors import UsageError
@@ -37,6 +38,7 @@ def list_suspects(
         RollprofError: The options do not fit together, the run cannot be read, or the table cannot be written.
     """
     bounds = _bounds(wanted)
+    thresholds(rule)  # a mistake is told before the run is read
     reasons: tuple[Reason, ...] = tuple(one.value for one in wanted.reason or ()) or REASONS
     run = opened(asked, console, fields)
     passing, rules = rule_of_run(run, rule, console)

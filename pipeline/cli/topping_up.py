@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from pipeline import names
-from pipeline.analysis.bands import span_of
+from pipeline.analysis.bands import pass_rate_span
 from pipeline.analysis.budget import RULE, within_budget
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
@@ -17,6 +17,7 @@ from pipeline.analysis.topping_up import given_up, topup_plan
 from pipeline.cli.called import command
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import rule_of_run
+from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import UsageError
@@ -62,6 +63,7 @@ def top_up(
         RollprofError: The options do not fit together, the run cannot be read or resumed, or a file cannot be written.
     """
     target = _target(wanted)
+    thresholds(rule)  # a mistake is told before the run is read
     run = opened(asked, console, fields)
     passing, rules = rule_of_run(run, rule, console)
     pairs = {} if wanted.dry_run else resumable(run)
@@ -104,7 +106,7 @@ def _target(wanted: TopUpAsked) -> Target:
     if wanted.pass_rate is None and wanted.half_width is None and wanted.redo is None:
         hint = "Give --pass-rate 0.2:0.8, --half-width 0.1, --redo _masked, or several of them."
         raise UsageError("nothing to top up for", hint=hint)
-    band = None if wanted.pass_rate is None else span_of(wanted.pass_rate, option="--pass-rate")
+    band = None if wanted.pass_rate is None else pass_rate_span(wanted.pass_rate)
     return Target(band=band, half_width=wanted.half_width, confidence=wanted.confidence, max_repeats=wanted.max_repeats)
 
 

@@ -5,7 +5,17 @@ import math
 import polars as pl
 import pytest
 
-from pipeline.analysis.bands import BANDS, UNSCORED, Span, band_of, in_band, misfiled, span_of
+from pipeline.analysis.bands import (
+    BANDS,
+    UNSCORED,
+    Span,
+    band_of,
+    in_band,
+    misfiled,
+    need_width,
+    pass_rate_span,
+    span_of,
+)
 from pipeline.errors import UsageError
 
 STEPS = 20_000
@@ -19,6 +29,8 @@ STEPS = 20_000
         ("0.5:", 0.5, math.inf),
         ("-1:-1", -1, -1),
         (":", -math.inf, math.inf),
+        ("1234567:2345678", 1234567, 2345678),
+        ("0.1234567:0.7654321", 0.1234567, 0.7654321),
     ],
 )
 def test_a_range(text: str, low: float, high: float) -> None:
@@ -31,6 +43,18 @@ def test_a_range(text: str, low: float, high: float) -> None:
 def test_no_range(text: str) -> None:
     with pytest.raises(UsageError, match="is no range"):
         span_of(text, option="--tokens")
+
+
+@pytest.mark.parametrize("text", ["20:80", "1.5:", ":-0.1"])
+def test_no_pass_rates(text: str) -> None:
+    with pytest.raises(UsageError, match="holds no pass rate"):
+        pass_rate_span(text)
+
+
+def test_a_range_of_one_point_has_pass_rates_and_no_probability() -> None:
+    assert pass_rate_span("1:1") == (1, 1)
+    with pytest.raises(UsageError, match="1:1: a range of one point has no probability"):
+        need_width(pass_rate_span("1:1"))
 
 
 @pytest.mark.parametrize("repeats", range(1, 65))

@@ -76,5 +76,7 @@ def test_draws_come_near(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elections, "EXACT_UP_TO", 0)
     drawn = majority_share(kinds, 20)
     assert drawn == majority_share(kinds, 20)
+    assert drawn == [majority_share([kind], 20)[0] for kind in kinds]
+    assert drawn != majority_share(kinds, 20, seed=1)
     assert drawn == pytest.approx(exact, abs=0.05)
     assert majority_share(kinds, 40) == pytest.approx([enumerated(kind, 40) for kind in kinds])

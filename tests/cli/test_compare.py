@@ -97,9 +97,10 @@ def test_several_candidates(folder: Path) -> None:
 
 def test_better_and_no_difference_found(folder: Path) -> None:
     assert compared(folder, "bad.jsonl", "good.jsonl")["comparisons"][0]["verdict"] == "better"
-    write_rewards(folder, "odd", {task: [task % 2, 1, 0] for task in range(12)})
-    (one,) = compared(folder, "good.jsonl", "odd.jsonl")["comparisons"]
-    assert one["verdict"] == "no difference found" if one["score"]["sign_flip"]["p"] >= 0.05 else "worse"
+    for fallen, p, verdict in ((5, 2 / 2**5, "no difference found"), (6, 2 / 2**6, "worse")):
+        write_rewards(folder, "some", {task: [int(task >= fallen), 1, 0] for task in range(12)})
+        (one,) = compared(folder, "good.jsonl", "some.jsonl")["comparisons"]
+        assert (one["verdict"], one["score"]["sign_flip"]["p"]) == (verdict, p)
     write_rewards(folder, "mixed", {task: [1, int(task % 2 == 0), int(task % 4 == 1)] for task in range(12)})
     done = compare(folder, "good.jsonl", "mixed.jsonl")
     assert "no difference found" in done.stdout
@@ -270,6 +271,19 @@ def test_thresholds(folder: Path) -> None:
     tokens = compared(folder, "good.jsonl", "bad.jsonl", "--score", "output_tokens")
     assert tokens["passes"] == "output_tokens >= 1"
     assert tokens["comparisons"][0]["score"]["change"] == 0.0
+
+
+def test_the_commands_go_by_the_rule_of_the_comparison(folder: Path) -> None:
+    for name, grades in (("one", [0.9, 0.8, 0.1]), ("two", [0.4, 0.2, 0.6])):
+        plan, done = rows_of({task: [0, 0.5, 1] for task in range(2)})
+        graded = [row | {"grade": grades[row["_ng_rollout_index"]]} for row in done]
+        write(folder, name, plan, graded)
+    rule = ["--score", "grade", "--pass-threshold", "0.5"]
+    told = compare(folder, "one.jsonl", "two.jsonl", "--flips", *rule).stdout
+    shown = [line.partition("rollprof ")[2].split() for line in told.splitlines() if "rollprof show" in line]
+    assert shown == [["show", "two.jsonl", task, "--against", "one.jsonl", *rule] for task in ("0", "1")]
+    titles = [line for line in run_command(shown[0], folder).stdout.splitlines() if " · rollout " in line]
+    assert [line.split(" · ")[1] for line in titles] == ["rollout 0:0", "rollout 0:1"]
 
 
 @pytest.mark.parametrize(

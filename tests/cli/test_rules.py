@@ -9,6 +9,8 @@ from pipeline.cli.console import Console
 from pipeline.cli.rules import pass_rule, rules_file
 from pipeline.errors import RollprofError, SourceError, UsageError
 from pipeline.sources.runs import find_run
+from tests.cli.run_files import assert_refused
+from tests.command import run_command
 
 QUIET = Console(quiet=True)
 
@@ -94,3 +96,19 @@ def test_the_file_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "b/rollprof.yaml").touch()
     with pytest.raises(UsageError, match="several files of rules"):
         rules_file(RuleAsked(), both)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["stats", "absent.jsonl"],
+        ["compare", "absent.jsonl", "absent.jsonl"],
+        ["select", "absent.jsonl", "--dry-run"],
+        ["topup", "absent.jsonl", "--half-width", "0.1"],
+        ["suspects", "absent.jsonl"],
+        ["show", "absent.jsonl", "--contrast", "0"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_mistake_is_told_before_the_run_is_read(words: list[str], tmp_path: Path) -> None:
+    assert_refused(run_command([*words, "--pass-threshold", "x"], tmp_path), 2, "--pass-threshold 'x' is no threshold")

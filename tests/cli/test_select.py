@@ -270,6 +270,7 @@ def test_a_field_that_some_rows_lack(tmp_path: Path) -> None:
         (["--pass-rate", "20:80", "-o", "s.jsonl"], 2, ["holds no pass rate", "between 0 and 1"]),
         (["--tolerance", "nan", "-o", "s.jsonl"], 2, ["--tolerance"]),
         (["--pass-rate", "0:1", "--confidence", "1.5", "-o", "s.jsonl"], 2, ["--confidence: Input should be less"]),
+        (["--pass-rate", "1:1", "--confidence", "0.5", "-o", "s.jsonl"], 2, ["one point has no probability"]),
         (["--confidence", "0.5", "-o", "s.jsonl"], 2, ["--confidence goes with --pass-rate"]),
         ([], 2, ["the data set needs a name", "--dry-run"]),
         (["-o", "s.csv"], 2, ["the data set needs a name"]),

@@ -230,7 +230,11 @@ def titles(text: str) -> list[str]:
         (["0"], ["best passing · rollout", "worst failing · rollout"], ""),
         (["1"], ["best passing · rollout"], "task 1 has no failing rollout"),
         (["-1"], ["worst failing · rollout"], "task -1 has no passing rollout"),
-        (["-1", "--threshold", "0.2"], ["best passing · rollout"], "has no failing rollout (a reward of 0.2 passes)"),
+        (
+            ["-1", "--threshold", "0.2"],
+            ["best passing · rollout"],
+            "has no failing rollout (a rollout passes if reward >= 0.2)",
+        ),
     ],
 )
 def test_contrast(words: list[str], expected: list[str], told: str, folder: Path) -> None:
@@ -238,6 +242,16 @@ def test_contrast(words: list[str], expected: list[str], told: str, folder: Path
     assert done.exit_code == 0, done.stderr
     assert titles(done.stdout) == expected
     assert told in done.stderr
+
+
+def test_contrast_by_another_score(folder: Path) -> None:
+    shown = json.loads(show(folder, "--contrast", "0", "--json", "--score", "output_tokens", "--pass-threshold", "60"))
+    assert shown == {"passing": DONE[4], "failing": DONE[2]}
+    (folder / "rollprof.yaml").write_text("pass_threshold: 0.5\n")
+    assert json.loads(show(folder, "--contrast", "-1", "--json")) == {"passing": None, "failing": DONE[6]}
+    assert json.loads(show(folder, "--contrast", "0", "--json"))["failing"] == DONE[3]
+    done = refused(folder, "--contrast", "0", "-o", "rollprof.yaml", "-f", "json")
+    assert_refused(done, 2, "would overwrite")
 
 
 def test_contrast_takes_the_shortest_pass_and_the_longest_failure(folder: Path) -> None:
@@ -272,6 +286,9 @@ def test_a_file_for_the_output(folder: Path) -> None:
         (["--contrast", "7"], ["no task 7"]),
         (["--contrast", "0", "0:1"], ["--contrast"]),
         (["--contrast", "x"], ["--contrast"]),
+        (["--contrast", "0", "--score", "absent"], ["there is no column 'absent'"]),
+        (["--contrast", "0", "--threshold", "nan"], ["'nan' is no threshold"]),
+        (["0", "--score", "reward"], ["--contrast and --against"]),
         (["--raw"], ["--raw is for one rollout"]),
         (["0", "--field", "reward"], ["--field is for one rollout"]),
         (["--full"], ["--full is for one rollout"]),

@@ -1,6 +1,7 @@
 """`rollprof show CAND 12 --against BASE`: the same task of two runs, and the rollouts that tell what changed."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,37 @@ def test_refusals(words: list[str], said: str, folder: Path) -> None:
 def test_inputs_without_the_other_run(folder: Path) -> None:
     done = run_command(["show", "other.jsonl", "0", "--against-inputs", "base_materialized_inputs.jsonl"], folder)
     assert_refused(done, 2, "--against-inputs goes with --against")
+
+
+def write_graded(folder: Path, stem: str, grades: Sequence[float]) -> None:
+    """A task whose rewards say one thing and whose grades another."""
+    plan, done = rows_of({0: [place / 10 for place in range(len(grades))]})
+    write(folder, stem, plan, [row | {"grade": grade} for row, grade in zip(done, grades, strict=True)])
+
+
+RULE = ("--score", "grade", "--pass-threshold", "0.5")
+
+
+def test_by_the_score_that_was_asked_for(tmp_path: Path) -> None:
+    write_graded(tmp_path, "base", [1, 0.2, 0])
+    write_graded(tmp_path, "other", [0, 0.6, 0.9])
+    assert keys(show(tmp_path, "0", *RULE)) == ["rollout 0:2", "rollout 0:2"]
+    assert keys(show(tmp_path, "0")) == ["rollout 0:2", "rollout 0:2"]
+    assert keys(show(tmp_path, "0", "--score", "grade")) == ["rollout 0:0", "rollout 0:0"]
+    assert_refused(show(tmp_path, "0", "--score", "absent"), 2, "base.jsonl: there is no column 'absent'")
+    assert_refused(show(tmp_path, "0:1", "--pass-threshold", "x"), 2, "--pass-threshold 'x' is no threshold")
+
+
+def test_passes_come_before_the_mean(tmp_path: Path) -> None:
+    write_rewards(tmp_path, "base", {0: [0.4, 0.4, 0.4]})
+    write_rewards(tmp_path, "other", {0: [0, 0.5, 0.5]})
+    assert keys(show(tmp_path, "0", "--pass-threshold", "0.5")) == ["rollout 0:2", "rollout 0:1"]
+
+
+def test_the_rules_of_the_other_run_count(tmp_path: Path) -> None:
+    for name, grades in (("a", [1, 0, 0]), ("b", [0, 0, 0])):
+        write_graded(tmp_path / name, "run", grades)
+    words = ["show", "b", "0", "--against", "a"]
+    assert keys(run_command(words, tmp_path)) == ["rollout 0:2", "rollout 0:2"]
+    (tmp_path / "a/rollprof.yaml").write_text("score: grade\n")
+    assert keys(run_command(words, tmp_path)) == ["rollout 0:0", "rollout 0:2"]

@@ -265,6 +265,8 @@ def test_a_run_that_names_fields(tmp_path: Path) -> None:
         (("--redo", "nope > 1"), ("--redo", "nope", "Columns of rollouts")),
         (("--redo", "reward"), ("--redo", "neither true nor false")),
         (("--pass-rate", "0.8:0.2"), ("--pass-rate",)),
+        (("--pass-rate", "20:80"), ("holds no pass rate", "between 0 and 1")),
+        (("--pass-rate", "1:1"), ("one point has no probability",)),
         ((*BAND, "--confidence", "0.4"), ("--confidence",)),
         ((*BAND, "--score", "nope"), ("nope", "There are")),
         ((*BAND, "-o", f"run{INPUTS}"), ("would overwrite",)),
