@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pipeline.collect.client import fetched, is_reachable
 from pipeline.errors import SourceError, UsageError
+from pipeline.sources.yaml_files import yaml_value
 
 CONFIG = "/global_config_dict_yaml"
 GROUP = "responses_api_agents"
@@ -38,13 +39,11 @@ async def agents_of(head: str) -> dict[str, str]:
     Raises:
         SourceError: It cannot be asked, or answers something else.
     """
-    import yaml
-
     url = f"{head}{CONFIG}"
     text = await fetched(url)
     try:
-        config = yaml.safe_load(text) if isinstance(text, str) else None
-    except yaml.YAMLError:
+        config = yaml_value(text) if isinstance(text, str) else None
+    except ValueError:
         config = None
     if not isinstance(config, dict):
         raise SourceError("answers no configuration", where=url, hint="Is that a head server of rollprof or NeMo Gym?")

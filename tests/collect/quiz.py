@@ -93,7 +93,7 @@ def _params(row: Row) -> Row:
 
 
 def _response(chance: random.Random, said: str) -> Row:
-    part = {"annotations": [], "text": said, "type": "output_text", "logprobs": None}
+    part: Row = {"annotations": [], "text": said, "type": "output_text", "logprobs": None}
     message = {"id": f"msg_{chance.getrandbits(48):x}", "content": [part], "role": "assistant", "status": "completed"}
     return {
         "id": f"resp_{chance.getrandbits(48):x}",

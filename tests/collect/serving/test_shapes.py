@@ -12,7 +12,7 @@ from tests.collect.env_process import Served, served
 from tests.collect.fake_upstream import Upstream, upstream
 
 CHANCE = random.Random(20261130)
-ROW = quiz.planned(*quiz.dataset(CHANCE, 1), 0, 0)
+ROW = quiz.planned(quiz.dataset(CHANCE, 1)[0], 0, 0)
 RIGHT = ROW["expected_answer"]
 WRONG = next(letter for letter in quiz.LETTERS if letter != RIGHT)
 PAIRS = [{"input": ROW, "rollout": quiz.rollout(CHANCE, ROW, answer)} for answer in (WRONG, RIGHT)]
