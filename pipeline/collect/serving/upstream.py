@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import orjson
 
 from pipeline import names
+from pipeline.collect.addresses import checked_url, shown_url
 from pipeline.collect.environments.base import Row
 from pipeline.collect.extra_body import extra_body
 from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
 from pipeline.collect.serving.model import Question, Reply
-from pipeline.errors import UsageError
 from pipeline.sources import rows
 
 if TYPE_CHECKING:
@@ -121,22 +121,9 @@ def responses_url(url: str) -> str:
     Raises:
         UsageError: It is no address, or it holds a password.
     """
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        known = False
-    if not known:
-        raise UsageError("--model-url is no http address", hint="Write it as https://HOST/v1.")
-    if parts.username or parts.password:
-        raise UsageError("--model-url holds a password", hint="Keep it in a variable: --model-api-key-env VAR.")
+    parts = urlsplit(checked_url(url, "--model-url", like="https://HOST/v1"))
     path = parts.path.rstrip("/") or "/v1"
     return parts._replace(path=path if path.endswith("/responses") else f"{path}/responses").geturl()
-
-
-def shown_url(url: str) -> str:
-    """An address without what may be secret in it."""
-    return urlsplit(url)._replace(query="", fragment="").geturl()
 
 
 def request_body(params: Row, model: str) -> dict[str, Any]:
