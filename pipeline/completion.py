@@ -82,7 +82,7 @@ def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame, *, by: Sequence[str]
 
 def _class_of_last_attempt() -> pl.Expr:
     """The class of the last line; one that is called like the lack of any line is told apart."""
-    named = pl.col("_failure_class").last().fill_null("unnamed")
+    named = pl.col("_failure_class").last().fill_null(names.UNNAMED_FAILURE)
     return pl.when(named == UNKNOWN).then(pl.lit(f"{UNKNOWN} (named so)")).otherwise(named).alias("_failure_class")
 
 

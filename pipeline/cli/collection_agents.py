@@ -54,7 +54,8 @@ def found_agents(
     Raises:
         RollprofError: They are not there, or the environment does not start.
     """
-    from pipeline.collect.agents import agents_of, check_reachable, checked_url, needed
+    from pipeline.collect.addresses import checked_url
+    from pipeline.collect.agents import agents_of, check_reachable, needed
     from pipeline.collect.outages import Watch
 
     if not wanted:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pipeline.cli.console import print_bytes
 from pipeline.cli.signals import WORDS
 from pipeline.collect.installed import need_extra
-from pipeline.collect.serving.config import ModelConfig, ServersConfig, checked, merged, read_yaml
+from pipeline.collect.serving.config import LIKE, ModelConfig, ServersConfig, checked, merged
 from pipeline.collect.serving.demo_faults import parsed
 from pipeline.errors import Exit, UsageError
 from pipeline.leftovers import say_at_the_end
 from pipeline.names import shown
+from pipeline.sources.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from pipeline.cli.console import Console
@@ -70,7 +71,7 @@ def configured(wanted: Wanted) -> ServersConfig:
     Raises:
         RollprofError: A file cannot be read, or something does not fit.
     """
-    contents = [read_yaml(path) for path in wanted.configs]
+    contents = [read_yaml(path, hint=LIKE) for path in wanted.configs]
     model = {name: value for name, value in wanted.model.items() if value is not None}
     if wanted.demo_faults is not None:
         model["faults"] = parsed(wanted.demo_faults)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, field_validator
 
 from pipeline import names
 from pipeline.analysis.scoring import PassRule
-from pipeline.errors import SourceError, UsageError
+from pipeline.errors import UsageError
+from pipeline.sources.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RuleAsked
@@ -66,8 +67,8 @@ def pass_rule(asked: RuleAsked, path: Path | None, console: Console) -> PassRule
         console: Where to say it.
 
     Raises:
-        SourceError: The file cannot be read.
-        UsageError: It is no such file, or a threshold is no number.
+        SourceError: The file cannot be read, or is no YAML.
+        UsageError: It holds no rules, or a threshold is no number.
     """
     kept = _settings(path) if path else _Settings()
     if path:
@@ -130,19 +131,9 @@ def _number(text: str, number: str) -> float:
 
 
 def _settings(path: Path) -> _Settings:
-    import yaml
-
     where = names.shown(path)
     try:
-        content: Any = yaml.safe_load(path.read_text("utf-8"))
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", where=where, hint="Name another.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SourceError(f"is no YAML: {' '.join(str(error).split())}", where=where, hint=LIKE) from error
-    if content is not None and not isinstance(content, dict):
-        raise UsageError("holds no keys", where=where, hint=LIKE)
-    try:
-        return _Settings.model_validate(content or {})
+        return _Settings.model_validate(read_yaml(path, hint=LIKE))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))

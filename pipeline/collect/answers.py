@@ -101,7 +101,8 @@ def read_answer(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
     response = rows.last(row, names.RESPONSE)
     usage = rows.last(response, names.USAGE) if isinstance(response, rows.OBJECTS) else None
     line = stamped(text, keys, slot, attempt or None)
-    return Read(line, None, _number(rows.last(row, names.REWARD)), isinstance(usage, rows.OBJECTS), nulls)
+    reward = _number(rows.last(row, names.REWARD))
+    return Read(line, reward=reward, usage=isinstance(usage, rows.OBJECTS), nulls=nulls)
 
 
 def failed(failure: Failure, slot: Slot, attempt: int, secrets: Sequence[str] = ()) -> Read:
@@ -117,7 +118,7 @@ def failed(failure: Failure, slot: Slot, attempt: int, secrets: Sequence[str] = 
     if failure.terminal:
         about[names.FAILURE_TERMINAL] = True
     text = json.dumps(about, separators=(",", ":")).encode()
-    return Read(stamped(text, tuple(about), slot, attempt), failure)
+    return Read(stamped(text, tuple(about), slot, attempt), failure=failure)
 
 
 def without(text: str, secrets: Sequence[str]) -> str:
@@ -175,7 +176,7 @@ def _declared(row: Any, text: bytes, slot: Slot, attempt: int) -> Read | None:
         kept=not rows.last(row, names.NO_PERSIST),
     )
     text, nulls = with_nulls(text)
-    return Read(stamped(text, tuple(row), slot, attempt), failure, nulls=nulls)
+    return Read(stamped(text, tuple(row), slot, attempt), failure=failure, nulls=nulls)
 
 
 def _no_rollout(row: Any, answer: Answer) -> Failure:

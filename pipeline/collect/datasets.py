@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pipeline import names
+from pipeline.collect.extra_body import extra_body
 from pipeline.collect.options import PlanOptions
 from pipeline.errors import Exit, FaultsError, SourceError
 from pipeline.sources import rows
@@ -16,7 +16,6 @@ from pipeline.sources.lines import lines_of
 from pipeline.sources.text import with_nulls
 
 SHOWN = 10
-EXTRA_BODY = ("metadata", "extra_body")
 
 
 class Row(NamedTuple):
@@ -87,27 +86,6 @@ def _row(text: bytes, options: PlanOptions) -> Row:
     if repeats is None:
         raise rows.BadLineError(f"is for {agent}, whose repeats --num-repeats does not say")
     return Row(text, task, agent, bool(own), repeats)
-
-
-def extra_body(params: Any) -> dict[str, Any]:
-    """The object that `metadata.extra_body` of `responses_create_params` holds as text; empty where there is none.
-
-    Raises:
-        BadLineError: It is something else.
-    """
-    metadata = rows.last(params, EXTRA_BODY[0])
-    if metadata is None:
-        return {}
-    if not isinstance(metadata, rows.OBJECTS):
-        raise rows.BadLineError(f"has {rows.kind_of(metadata)} as metadata, which a seed cannot be added to")
-    text = rows.last(metadata, EXTRA_BODY[1])
-    try:
-        body = {} if text is None else json.loads(text)
-    except (TypeError, ValueError):
-        body = None
-    if not isinstance(body, dict):
-        raise rows.BadLineError("has a metadata.extra_body that is no JSON object as text, so a seed cannot be added")
-    return body
 
 
 def _refusal(path: Path, bad: Sequence[tuple[int, str]]) -> FaultsError:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from pipeline.errors import SourceError
 
-PACKAGES = {"aiohttp": "aiohttp", "fastapi": "FastAPI", "uvicorn": "uvicorn", "yaml": "PyYAML"}
+PACKAGES = {"aiohttp": "aiohttp", "fastapi": "FastAPI", "uvicorn": "uvicorn"}
 """What is imported → what it is called."""
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import names
-from pipeline.collect.datasets import EXTRA_BODY, Row, extra_body
+from pipeline.collect.datasets import Row
+from pipeline.collect.extra_body import extra_body
 from pipeline.collect.options import PlanOptions
 from pipeline.output.files import whole_files
 from pipeline.sources import rows
@@ -32,7 +33,8 @@ class Planned(NamedTuple):
 def planned(dataset: Sequence[Row], options: PlanOptions) -> Iterator[Planned]:
     """The planned rollouts of a dataset, in order."""
     index: Counter[int] = Counter()
-    for row, task in zip(dataset, task_indices(dataset), strict=True):
+    tasks = numbered_past_own((row.task, row.text) for row in dataset)
+    for row, task in zip(dataset, tasks, strict=True):
         text = _overridden(row, options)
         for _ in range(row.repeats):
             rollout = index[task]
@@ -40,11 +42,6 @@ def planned(dataset: Sequence[Row], options: PlanOptions) -> Iterator[Planned]:
             seeded = _seeded(text, rollout) if options.add_seed else text
             key = {names.TASK: b"%d" % task, names.ROLLOUT: b"%d" % rollout}
             yield Planned(task, rollout, with_more(seeded, key) + b"\n")
-
-
-def task_indices(dataset: Sequence[Row]) -> Iterator[int]:
-    """The task of each row: its own index, else that of its text, numbered on and past the rows' own."""
-    return numbered_past_own((row.task, row.text) for row in dataset)
 
 
 def write_plan(path: Path, plan: Iterator[Planned]) -> int:
@@ -74,10 +71,10 @@ def _overridden(row: Row, options: PlanOptions) -> bytes:
 def _seeded(text: bytes, seed: int) -> bytes:
     """The row with a seed in the text that `metadata.extra_body` is."""
     params = _value(text, names.PARAMS)
-    body = json.dumps(json.dumps(extra_body(rows.parse(memoryview(params))) | {"seed": seed}))
-    metadata = _value(params, EXTRA_BODY[0])
-    metadata = with_members(metadata if metadata.startswith(b"{") else b"{}", {EXTRA_BODY[1]: body.encode()})
-    return with_members(text, {names.PARAMS: with_members(params, {EXTRA_BODY[0]: metadata})})
+    body = json.dumps(json.dumps(extra_body(rows.parse(memoryview(params))) | {names.SEED: seed}))
+    metadata = _value(params, names.METADATA)
+    metadata = with_members(metadata if metadata.startswith(b"{") else b"{}", {names.EXTRA_BODY: body.encode()})
+    return with_members(text, {names.PARAMS: with_members(params, {names.METADATA: metadata})})
 
 
 def _value(text: bytes, key: str) -> bytes:

@@ -50,7 +50,7 @@ def read_past(rollouts: Path, failures: Path) -> Past:
         for line, _, _, row in keyed_rows(failures):
             key = key_of(failures, line, row)
             past.attempts[key] += 1
-            past.classes[key] = rows.label_text(rows.last(row, names.FAILURE_CLASS)) or "failed"
+            past.classes[key] = rows.label_text(rows.last(row, names.FAILURE_CLASS)) or names.UNNAMED_FAILURE
             if rows.last(row, names.FAILURE_TERMINAL):
                 past.terminal.add(key)
     return past

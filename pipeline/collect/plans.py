@@ -14,7 +14,7 @@ from pipeline.sources import rows
 from pipeline.sources.text import members, without_indices
 
 Kept = tuple[tuple[str, bytes], ...]
-FROM_ROW = (names.AGENT_REF, names.ENVIRONMENT_SERVER, "skills_ref")
+FROM_ROW = (names.AGENT_REF, names.ENVIRONMENT_SERVER, names.SKILLS_REF)
 """What a rollout takes over from its planned row, beside the key."""
 
 

@@ -9,13 +9,12 @@ from pipeline import names
 from pipeline.sources import rows
 from pipeline.sources.contents import content_of_row
 from pipeline.sources.fields import plain
-from pipeline.sources.repeats import METADATA, SEED, seed_span
+from pipeline.sources.repeats import seed_span
 
 PROMPT = "input"
 TOOLS = "tools"
-SKILLS = "skills_ref"
 SINGLE = frozenset((str, int, float, bool, type(None)))
-NOT_OVERRIDES = frozenset((PROMPT, TOOLS, METADATA, SEED))
+NOT_OVERRIDES = frozenset((PROMPT, TOOLS, names.METADATA, names.SEED))
 
 
 class Asking(NamedTuple):
@@ -64,8 +63,8 @@ class RunLevel:
 
     def __init__(self) -> None:
         self.rows = self.seeds = self.skills = self.nulls = self.alike = 0
-        self._params, self._skills = rows.Last(names.PARAMS), rows.Last(SKILLS)
-        self._seed = rows.Last(SEED)
+        self._params, self._skills = rows.Last(names.PARAMS), rows.Last(names.SKILLS_REF)
+        self._seed = rows.Last(names.SEED)
         self._texts: set[int] = set()
         self._same: dict[str, tuple[Any, int]] = {}
 

@@ -19,8 +19,8 @@ from pipeline.sources.files import Source
 
 Of = Literal["row", "prompt"]
 """What is compared: the whole input row, or what both rows have, the request alone."""
-NOT_CONTENT = frozenset((names.AGENT_REF, "skills_ref", "reward_profiles"))
-NOT_REQUEST = frozenset(("seed", "temperature", "top_p", "max_output_tokens", "model", "metadata"))
+NOT_CONTENT = frozenset((names.AGENT_REF, names.SKILLS_REF, "reward_profiles"))
+NOT_REQUEST = frozenset((names.SEED, "temperature", "top_p", "max_output_tokens", "model", names.METADATA))
 BOOKKEEPING = "_ng_"
 SAMPLE = "sample"
 EXACT = 2.0**53

@@ -10,9 +10,6 @@ from typing import NamedTuple
 from pipeline import names
 from pipeline.sources.text import Member, members
 
-METADATA = "metadata"
-EXTRA_BODY = "extra_body"
-SEED = "seed"
 _INDEX = b'"' + names.ROLLOUT.encode() + b'"'
 _INDEX_MEMBER = re.compile(_INDEX + rb"[ \t\r]*:[ \t\r]*([^,}\s]+)")
 _ESCAPED_LETTER = rb"\u00"
@@ -66,10 +63,10 @@ def template_of(line: bytes) -> Template:
 
 def seed_span(line: bytes) -> Span | None:
     """Where the seed of an input row stands, if it has one."""
-    if EXTRA_BODY.encode() not in line and _ESCAPED_LETTER not in line:
+    if names.EXTRA_BODY.encode() not in line and _ESCAPED_LETTER not in line:
         return None
     value = Span(0, len(line))
-    for key in (names.PARAMS, METADATA, EXTRA_BODY):
+    for key in (names.PARAMS, names.METADATA, names.EXTRA_BODY):
         inner = _value_in(line, value, key)
         if inner is None:
             return None
@@ -115,7 +112,7 @@ def _seed_in_text(line: bytes, value: Span) -> Span | None:
         is_object = isinstance(json.loads(content), dict)
     except ValueError:
         return None
-    member = _last_member(content, SEED) if is_object else None
+    member = _last_member(content, names.SEED) if is_object else None
     if member is None:
         return None
     start, end = (value.start + 1 + _place_of(units, offset) for offset in (member.value, member.end))

@@ -62,7 +62,7 @@ def test_score(tmp_path: Path) -> None:
         ("- score", "holds no keys"),
         ("score: [", "is no YAML"),
         ("score: !!python/object:os.system {}", "is no YAML"),
-        ("score: \x07", "is no YAML"),
+        ("score: 2026-13-45", "is no YAML"),
     ],
 )
 def test_files_that_hold_no_rules(settings: str, words: str, tmp_path: Path) -> None:

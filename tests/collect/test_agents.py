@@ -1,44 +1,10 @@
-"""Where agents are: addresses as they are typed, and as a head server says them."""
+"""Agents that are wanted, and pauses that they ask for."""
 
 import pytest
 
-from pipeline.collect.agents import _address, checked_url, needed
+from pipeline.collect.agents import needed
 from pipeline.collect.client import LONGEST_RETRY_AFTER, retry_after
 from pipeline.errors import UsageError
-
-
-@pytest.mark.parametrize("text", ["http://127.0.0.1:11000", "https://host", "http://[::1]:80"])
-def test_addresses(text: str) -> None:
-    assert checked_url(f"{text}/", "--agent-url") == text
-
-
-@pytest.mark.parametrize(
-    "text", ["", "127.0.0.1:11000", "http://", "http://h:x", "http://h:99999", "ftp://h", "http://["]
-)
-def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(UsageError, match="--agent-url"):
-        checked_url(text, "--agent-url")
-
-
-@pytest.mark.parametrize(
-    ("entry", "address"),
-    [
-        (
-            {"responses_api_agents": {"simple": {"host": "127.0.0.1", "port": 12, "entrypoint": "app.py"}}},
-            "http://127.0.0.1:12",
-        ),
-        ({"responses_api_agents": {"simple": {"host": "0.0.0.0", "port": 12}}}, "http://127.0.0.1:12"),  # noqa: S104
-        ({"responses_api_agents": {"simple": {"host": "::1", "port": 12}}}, "http://[::1]:12"),
-        ({"responses_api_agents": {"simple": {"port": 12}}}, "http://127.0.0.1:12"),
-        ({"responses_api_agents": {"simple": {"host": "h"}}}, None),
-        ({"responses_api_agents": {}}, None),
-        ({"responses_api_models": {"m": {"host": "h", "port": 12}}}, None),
-        ("text", None),
-        (None, None),
-    ],
-)
-def test_what_a_head_says(entry: object, address: str | None) -> None:
-    assert _address(entry) == address
 
 
 def test_all_agents_that_are_not_there_are_named() -> None:

@@ -1,4 +1,4 @@
-"""Materialized inputs are read back, compared with a dataset, and with what was collected."""
+"""Materialized inputs are read back, and compared with a dataset."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,9 @@ from pipeline.collect.datasets import read_dataset
 from pipeline.collect.fitting import check_same
 from pipeline.collect.materialize import planned, write_plan
 from pipeline.collect.options import PlanOptions
-from pipeline.collect.past import check_past, read_past
 from pipeline.collect.plans import read_plan
-from pipeline.errors import FaultsError, RollprofError, UsageError
+from pipeline.errors import FaultsError, UsageError
 from tests.collect.datasets import row, write_dataset
-from tests.runs import jsonl
 
 ROWS = [row("x"), row("y", agent="b", _ng_environment_server="s")]
 
@@ -95,27 +93,3 @@ def test_what_differs_is_said(rows: Any, options: dict[str, Any], said: str, tmp
         compare(path, rows, **options)
     assert said in raised.value.message
     assert "do not fit" in raised.value.message
-
-
-def test_what_became_of_rollouts(tmp_path: Path) -> None:
-    key = {"_ng_task_index": 0, "_ng_rollout_index": 0}
-    (tmp_path / "r.jsonl").write_bytes(jsonl([{**key, "reward": 1.0}]))
-    failures: list[dict[str, Any]] = [
-        {**key, "_ng_rollout_index": 1, "_ng_failure_class": "x"},
-        {**key, "_ng_rollout_index": 1, "_ng_failure_class": "y"},
-        {**key, "_ng_rollout_index": 2, "_ng_failure_class": "z", "_ng_failure_terminal": True},
-        {**key, "_ng_rollout_index": 3},
-    ]
-    (tmp_path / "f.jsonl").write_bytes(jsonl(failures))
-    past = read_past(tmp_path / "r.jsonl", tmp_path / "f.jsonl")
-    assert [past.is_over((0, index), 2) for index in range(5)] == [True, True, True, False, False]
-    assert past.classes == {(0, 1): "y", (0, 2): "z", (0, 3): "failed"}
-    assert read_past(tmp_path / "none", tmp_path / "none").finished == set()
-
-
-def test_rollouts_that_were_never_planned(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    (tmp_path / "r.jsonl").write_bytes(jsonl([{"_ng_task_index": 7, "_ng_rollout_index": 0}]))
-    past = read_past(tmp_path / "r.jsonl", tmp_path / "f.jsonl")
-    with pytest.raises(RollprofError, match="do not plan: 7:0"):
-        check_past(past, read_plan(path), tmp_path / "r.jsonl")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from pipeline import names
 from pipeline.collect.environments.base import Row
+from pipeline.collect.head import CONFIG, Address, config_yaml
 from pipeline.collect.serving.agent import Agent
 from pipeline.collect.serving.faults import RolloutFaultError, bad_request
 
@@ -19,32 +20,9 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 CLIENT_CLOSED = 499
-GROUP = "responses_api_agents"
-EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what users may listen at
-"""What stands for every address of the machine → the one to call from itself."""
 
 Work = Callable[[Row], Awaitable[bytes]]
 Tell = Callable[[str], None]
-
-
-class Address(NamedTuple):
-    """Where an agent is."""
-
-    name: str
-    environment: str
-    host: str
-    port: int
-
-    @property
-    def url(self) -> str:
-        """The address to post to from this machine."""
-        return url_of(self.host, self.port)
-
-
-def url_of(host: str, port: int) -> str:
-    """The address of a port, from this machine; a host of IPv6 stands in brackets."""
-    near = EVERY_ADDRESS.get(host, host)
-    return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
 
 
 def agent_app(agent: Agent, tell: Tell) -> FastAPI:
@@ -87,34 +65,9 @@ def head_app(addresses: Mapping[str, Address]) -> FastAPI:
 
     config.__annotations__ = {"request": Asked, "return": Answer}
     app = FastAPI(title="head", openapi_url=None)
-    app.add_api_route("/global_config_dict_yaml", config, response_model=None)
+    app.add_api_route(CONFIG, config, response_model=None)
     _add_health(app, {"status": "ok", "agents": {name: one.url for name, one in addresses.items()}})
     return app
-
-
-def config_yaml(addresses: Mapping[str, Address], *, called: str) -> str:
-    """The agents as NeMo Gym's configuration writes them.
-
-    The collector of its 0.7 reaches an agent only through an environment server that names it, so each has one, which
-    is the agent's own port.
-
-    Args:
-        addresses: Where they are.
-        called: The host by which the head was called: where agents listen at every address, theirs is this one.
-    """
-    import yaml
-
-    content: Row = {}
-    for name, one in addresses.items():
-        place = {"entrypoint": "app.py", "host": called if one.host in EVERY_ADDRESS else one.host, "port": one.port}
-        content[name] = {GROUP: {name: place}}
-        relay = {**place, "agent_server": {"type": GROUP, "name": name}}
-        content[_unused(f"{name}_environment_server", addresses)] = {"environment_servers": {"legacy_agent": relay}}
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-
-
-def _unused(name: str, addresses: Mapping[str, Address]) -> str:
-    return _unused(f"{name}_", addresses) if name in addresses else name
 
 
 async def mean_reward(body: Row) -> bytes:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from pipeline import names
 from pipeline.collect.serving.demo_faults import Rate, checked_kind, rate_of
-from pipeline.errors import SourceError, UsageError
+from pipeline.errors import UsageError
 
 DEMO = "demo"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_HEAD_PORT = 11000
 LAST_PORT = 65535
+LIKE = "Begin with agents: and a name below it."
 Port = Annotated[int, Field(ge=0, le=LAST_PORT)]
 
 
@@ -108,26 +107,6 @@ class ServersConfig(_Checked):
         if self.port + len(self.agents) - 1 > LAST_PORT:
             raise UsageError(f"there are no {len(self.agents)} ports from {self.port} on", hint="Give another --port.")
         return self
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.
-
-    Raises:
-        SourceError: It cannot be read, or is no mapping.
-    """
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=names.shown(path)) from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        words = " ".join(str(error).split()) or type(error).__name__
-        raise SourceError(f"is no YAML: {words}", where=names.shown(path)) from error
-    if not isinstance(content, dict):
-        raise SourceError("holds no mapping", where=names.shown(path), hint="Begin with agents: and a name below it.")
-    return content
 
 
 def merged(contents: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

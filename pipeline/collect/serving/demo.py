@@ -21,7 +21,7 @@ from pipeline.collect.serving.demo_text import cut, response, spoken, tokens_of,
 from pipeline.collect.serving.draws import Draws
 from pipeline.collect.serving.faults import timed_out
 from pipeline.collect.serving.model import MEGABYTE, Question, Reply
-from pipeline.collect.serving.upstream import extra_body
+from pipeline.collect.serving.upstream import beside
 
 JSON = "application/json"
 NEVER_BELOW, ALWAYS_ABOVE = 0.12, 0.84
@@ -32,7 +32,6 @@ SPREAD = 0.35
 USUAL_SLIPS = 0.6
 HUGE_BYTES = 10 * MEGABYTE
 NO_ANSWERS = Answers("0", ("1", "2", "3"))
-ATTEMPT = "_ng_attempt_index"
 
 
 class Said(NamedTuple):
@@ -90,7 +89,7 @@ class Demo:
         """Nothing is open."""
 
     def _attempt(self, key: tuple[str, ...], row: Row) -> int:
-        told = row.get(ATTEMPT)
+        told = row.get(names.ATTEMPT)
         return told if isinstance(told, int) else self._attempts.get(key, 0)
 
     async def _failed(self, fault: str | None) -> Reply:
@@ -135,8 +134,7 @@ def prompt_digest(prompt: str) -> str:
 
 def key_of(question: Question) -> tuple[str, str]:
     """The task's index, and the seed of the row's own or else the rollout's index."""
-    extra = extra_body(question.params)
-    seed = question.params.get("seed", extra.get("seed"))
+    seed = question.params.get(names.SEED, beside(question.params).get(names.SEED))
     index = question.row.get(names.ROLLOUT, 0)
     return str(question.row.get(names.TASK, 0)), f"seed {seed}" if seed is not None else f"rollout {index}"
 

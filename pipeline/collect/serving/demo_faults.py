@@ -80,4 +80,4 @@ def rate_of(text: str | float, *, kind: str) -> Rate:
         share = -1.0
     if not 0 <= share <= 1:
         raise UsageError(f"the rate of {kind} is {words!r}", hint=f"Write it as {kind}=0.02 or {kind}=always:0.02.")
-    return Rate(share, words.startswith(ALWAYS))
+    return Rate(share, always=words.startswith(ALWAYS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline import names
 from pipeline.collect.environments.base import Row
 from pipeline.collect.serving.draws import Draws
 
@@ -68,7 +69,7 @@ def response(text: str, *, draws: Draws, params: Row, model: str, usage: Row | N
         "error": None,
         "incomplete_details": {"reason": "max_output_tokens"} if truncated else None,
         "instructions": params.get("instructions"),
-        "metadata": params.get("metadata") or {},
+        names.METADATA: params.get(names.METADATA) or {},
         "model": model,
         "object": "response",
         "output": [message] if text else [],

@@ -7,9 +7,11 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pipeline.collect.addresses import url_of
 from pipeline.collect.environments.finding import environment
+from pipeline.collect.head import Address
 from pipeline.collect.serving.agent import Agent
-from pipeline.collect.serving.apps import Address, Tell, agent_app, head_app, url_of
+from pipeline.collect.serving.apps import Tell, agent_app, head_app
 from pipeline.collect.serving.config import DEMO, ModelConfig, ServersConfig
 from pipeline.collect.serving.demo import Demo
 from pipeline.collect.serving.demo_faults import Faults

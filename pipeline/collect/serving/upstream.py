@@ -8,18 +8,19 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from pipeline import names
+from pipeline.collect.addresses import checked_url, shown_url
 from pipeline.collect.environments.base import Row
+from pipeline.collect.extra_body import extra_body
 from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
 from pipeline.collect.serving.model import Question, Reply
-from pipeline.errors import UsageError
+from pipeline.sources import rows
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 CONNECT_SECONDS = 10.0
 LONGEST_HEADER = 50
-EXTRA_BODY = "extra_body"
-"""Where rows keep, as JSON text in `metadata`, what the Responses format has no field for, such as a seed."""
 
 
 class Upstream:
@@ -120,22 +121,9 @@ def responses_url(url: str) -> str:
     Raises:
         UsageError: It is no address, or it holds a password.
     """
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        known = False
-    if not known:
-        raise UsageError("--model-url is no http address", hint="Write it as https://HOST/v1.")
-    if parts.username or parts.password:
-        raise UsageError("--model-url holds a password", hint="Keep it in a variable: --model-api-key-env VAR.")
+    parts = urlsplit(checked_url(url, "--model-url", like="https://HOST/v1"))
     path = parts.path.rstrip("/") or "/v1"
     return parts._replace(path=path if path.endswith("/responses") else f"{path}/responses").geturl()
-
-
-def shown_url(url: str) -> str:
-    """An address without what may be secret in it."""
-    return urlsplit(url)._replace(query="", fragment="").geturl()
 
 
 def request_body(params: Row, model: str) -> dict[str, Any]:
@@ -144,20 +132,17 @@ def request_body(params: Row, model: str) -> dict[str, Any]:
     What `metadata.extra_body` holds as JSON text goes beside the parameters, as endpoints want a seed.
     """
     body = {name: value for name, value in params.items() if value is not None and name != "stream"}
-    metadata = body.get("metadata")
-    if isinstance(metadata, dict) and EXTRA_BODY in metadata:
-        body = {**extra_body(params), **body}
-        rest = {name: value for name, value in metadata.items() if name != EXTRA_BODY}
-        body = {**body, "metadata": rest} if rest else {key: body[key] for key in body if key != "metadata"}
+    metadata = body.get(names.METADATA)
+    if isinstance(metadata, dict) and names.EXTRA_BODY in metadata:
+        body = {**beside(params), **body}
+        rest = {name: value for name, value in metadata.items() if name != names.EXTRA_BODY}
+        body = {**body, names.METADATA: rest} if rest else {key: body[key] for key in body if key != names.METADATA}
     return {**body, "model": model}
 
 
-def extra_body(params: Row) -> Row:
-    """The object in `metadata.extra_body`; empty where there is none."""
-    metadata = params.get("metadata")
-    text = metadata.get(EXTRA_BODY) if isinstance(metadata, dict) else None
+def beside(params: Row) -> Row:
+    """The object in `metadata.extra_body`; empty where there is none, or something else."""
     try:
-        found = orjson.loads(text) if isinstance(text, str) else None
-    except orjson.JSONDecodeError:
+        return extra_body(params, read=orjson.loads)
+    except rows.BadLineError:
         return {}
-    return found if isinstance(found, dict) else {}

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.collect.serving.config import checked, merged, read_yaml
+from pipeline.collect.serving.config import LIKE, checked, merged
 from pipeline.collect.serving.demo_faults import Rate, parsed
-from pipeline.errors import RollprofError, SourceError, UsageError
+from pipeline.errors import RollprofError, UsageError
+from pipeline.sources.yaml_files import read_yaml
 
 AGENT = {"environment": "numeric_answer"}
 AGENTS = {"agents": {"a": AGENT}}
@@ -32,7 +33,7 @@ agents:
   a: {environment: numeric_answer, options: {tolerance: 0.1}, port: 9000}
   b: {environment: "own:Thing"}
 """)
-    config = checked(read_yaml(path), where="env.yaml")
+    config = checked(read_yaml(path, hint=LIKE), where="env.yaml")
     assert config.model.faults == {"errors": Rate(0.1), "hangs": Rate(1.0, always=True)}
     assert config.agents["a"].options == {"tolerance": 0.1}
     assert config.agents["b"].port is None
@@ -78,33 +79,6 @@ def test_refused(content: dict[str, Any], message: str, hint: str) -> None:
     assert message in refused.value.message
     assert hint in refused.value.hint
     assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"agents: [", "is no YAML"),
-        (b"\xff\xfe", "is no YAML"),
-        (b"a: !!python/object:os.system {}", "is no YAML"),
-        (b"- a\n- b\n", "holds no mapping"),
-        (b"", "holds no mapping"),
-        (b"[" * 100_000, "is no YAML"),
-    ],
-)
-def test_no_yaml(content: bytes, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "env.yaml"
-    path.write_bytes(content)
-    with pytest.raises(SourceError) as refused:
-        read_yaml(path)
-    assert message in refused.value.message
-    assert refused.value.where == str(path)
-    assert "\n" not in refused.value.message
-
-
-@pytest.mark.parametrize("name", ["absent.yaml", "."])
-def test_no_file(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_yaml(tmp_path / name)
 
 
 def test_faults() -> None:

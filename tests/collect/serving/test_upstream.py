@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.collect.serving.upstream import request_body, responses_url, shown_url
+from pipeline.collect.serving.upstream import request_body, responses_url
 from pipeline.errors import UsageError
 
 
@@ -24,22 +24,10 @@ def test_responses_url(url: str, posted: str) -> None:
     assert responses_url(url) == posted
 
 
-@pytest.mark.parametrize(
-    "url", ["", "host", "host/v1", "ftp://host", "http://", "http://host:x", "http://host:99999", "http://[::1"]
-)
+@pytest.mark.parametrize("url", ["host/v1", "https://me:hush@host/v1"])
 def test_no_url(url: str) -> None:
-    with pytest.raises(UsageError, match="no http address"):
+    with pytest.raises(UsageError, match="--model-url"):
         responses_url(url)
-
-
-def test_a_password_is_not_repeated() -> None:
-    with pytest.raises(UsageError) as refused:
-        responses_url("https://me:hush@host/v1")
-    assert "hush" not in str(refused.value)
-
-
-def test_what_may_be_secret_is_not_shown() -> None:
-    assert shown_url("https://host/v1/responses?key=hush#x") == "https://host/v1/responses"
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,27 @@
-"""Rows of a run of NeMo Gym's own servers, with invented text: the same row and response give the same result."""
+"""Rows in the shape of NeMo Gym's own servers: from a row and a response they make what those make."""
 
-import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.collect import quiz
 from tests.collect.env_process import Served, served
 from tests.collect.fake_upstream import Upstream, upstream
 
-PAIRS = json.loads(Path(__file__).with_name("real_shapes.json").read_text())
+CHANCE = random.Random(20261130)
+ROW = quiz.planned(quiz.dataset(CHANCE, 1)[0], 0, 0)
+RIGHT = ROW["expected_answer"]
+WRONG = next(letter for letter in quiz.LETTERS if letter != RIGHT)
+PAIRS = [{"input": ROW, "rollout": quiz.rollout(CHANCE, ROW, answer)} for answer in (WRONG, RIGHT)]
 ADDED_BY_THE_COLLECTOR = ("_ng_", "agent_ref")
-NAME = "mcqa_simple_agent"
 
 
 @pytest.fixture(scope="module")
 def behind() -> Iterator[tuple[Served, Upstream]]:
-    args = ["-e", "multiple_choice", "--agent-name", NAME, "--model", "a-model"]
+    args = ["-e", "multiple_choice", "--agent-name", quiz.AGENT, "--model", quiz.MODEL]
     with upstream() as endpoint, served(*args, "--model-url", endpoint.url, cwd=Path(__file__).parent) as servers:
         yield servers, endpoint
 
@@ -26,12 +30,12 @@ def behind() -> Iterator[tuple[Served, Upstream]]:
 def test_the_same_result(pair: dict[str, Any], behind: tuple[Served, Upstream]) -> None:
     servers, endpoint = behind
     endpoint.response = pair["rollout"]["response"]
-    real = {name: value for name, value in pair["rollout"].items() if not name.startswith(ADDED_BY_THE_COLLECTOR)}
+    gym = {name: value for name, value in pair["rollout"].items() if not name.startswith(ADDED_BY_THE_COLLECTOR)}
     result = servers.run(pair["input"]).content
-    assert list(result) == list(real)
-    params, real_params = result.pop("responses_create_params"), real.pop("responses_create_params")
-    assert result == real
-    assert said(params) == said(real_params)
+    assert list(result) == list(gym)
+    params, gym_params = result.pop("responses_create_params"), gym.pop("responses_create_params")
+    assert result == gym
+    assert said(params) == said(gym_params)
     assert params == pair["input"]["responses_create_params"]
 
 
@@ -44,15 +48,15 @@ def said(params: dict[str, Any]) -> Any:
 
 
 def test_the_demos_responses_have_those_fields() -> None:
-    (real, *_) = (pair["rollout"] for pair in PAIRS)
+    (gym, *_) = (pair["rollout"] for pair in PAIRS)
     with served("-e", "multiple_choice", cwd=Path(__file__).parent) as servers:
         result = servers.run(PAIRS[0]["input"]).content
-    assert set(result["response"]) <= set(real["response"])
-    assert set(result["response"]["usage"]) == set(real["response"]["usage"])
+    assert set(result["response"]) <= set(gym["response"])
+    assert set(result["response"]["usage"]) == set(gym["response"]["usage"])
     assert types_of(result["response"]["output"][0]) == types_of(
-        {name: value for name, value in real["response"]["output"][0].items() if name != "phase"}
+        {name: value for name, value in gym["response"]["output"][0].items() if name != "phase"}
     )
-    assert types_of(result["response"]["usage"]) == types_of(real["response"]["usage"])
+    assert types_of(result["response"]["usage"]) == types_of(gym["response"]["usage"])
 
 
 def types_of(value: Any) -> Any:
