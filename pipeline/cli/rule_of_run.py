@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import names
+from pipeline.analysis.plain import plain_number
 from pipeline.analysis.scoring import PassRule, partial_scores, voting
+from pipeline.cli.asked import RuleAsked
 from pipeline.cli.console import Console
 from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 
 if TYPE_CHECKING:
-    from pipeline.cli.asked import RuleAsked
     from pipeline.run import Run
 
 
@@ -31,6 +32,33 @@ def rule_of_run(run: Run, asked: RuleAsked, console: Console) -> tuple[PassRule,
     rule = pass_rule(asked, path, console)
     _warn([run], rule, console)
     return rule, [path] if path else []
+
+
+def threshold_of_run(run: Run, console: Console) -> tuple[float, list[Path]]:
+    """The reward from which on a rollout passes where one threshold is all that is asked, by the run's file of rules.
+
+    Args:
+        run: The run.
+        console: Where to say that there is a file, and to warn of what it says beside that.
+
+    Returns:
+        The threshold, which is 1.0 without a file, and the file, if any.
+
+    Raises:
+        SourceError: The file cannot be read.
+        UsageError: It is no file of rules.
+    """
+    path = rules_file(RuleAsked(), run.files)
+    if path is None:
+        return PassRule().threshold, []
+    rule = pass_rule(RuleAsked(), path, console)
+    if rule.score != names.REWARD:
+        console.warn(f"{names.shown(path)} says {rule}, but this judges the reward: a rollout passes if reward >= 1")
+        return PassRule().threshold, [path]
+    if rule.agents:
+        console.warn(f"{names.shown(path)} has thresholds of single agents, which do not count here")
+    console.say(f"threshold={plain_number(rule.threshold)}, as these rules say (-p threshold=X for another)")
+    return rule.threshold, [path]
 
 
 def rule_of_runs(

@@ -42,6 +42,26 @@ def test_the_run_stands_before_or_behind_the_name(words: list[str], folder: Path
     assert [(row["_ng_task_index"], row["passed"]) for row in rows] == [(0, 0), (1, 1), (2, 1)]
 
 
+@pytest.mark.parametrize(
+    ("rules", "passed", "said"),
+    [
+        ("pass_threshold: 0.5", [0, 1, 1], "threshold=0.5, as these rules say"),
+        ("pass_threshold: 0\nagents: {a: 0.5}", [2, 2, 2], "thresholds of single agents, which do not count here"),
+        ("score: output_tokens\npass_threshold: 0", [0, 0, 1], "judges the reward: a rollout passes if reward >= 1"),
+    ],
+)
+def test_the_threshold_is_that_of_the_rules_of_the_run(rules: str, passed: list[int], said: str, folder: Path) -> None:
+    (folder / "rollprof.yaml").write_text(rules)
+    done = run_command(["query", "pass_rates", "r.jsonl", "--json"], folder)
+    assert [row["passed"] for row in rows_of(done)] == passed
+    assert "Rules: rollprof.yaml" in done.stderr
+    assert said in done.stderr
+    given = run_command(["query", "pass_rates", "r.jsonl", "--json", "-p", "threshold=1"], folder)
+    assert ([row["passed"] for row in rows_of(given)], "rules" in given.stderr) == ([0, 0, 1], False)
+    refused = run_command(["query", "pass_rates", "r.jsonl", "-o", "rollprof.yaml", "-f", "csv"], folder)
+    assert (refused.exit_code, "would overwrite" in refused.stderr) == (2, True)
+
+
 def test_sql_over_every_frame(folder: Path) -> None:
     assert sql(folder, 'select sum("a/b") as s, max("odd *") as m from rollouts') == [{"s": 3, "m": 1}]
     assert sql(folder, 'select "mean/reward" as m from tasks order by 1') == [{"m": 0.0}, {"m": 0.25}, {"m": 0.5}]
