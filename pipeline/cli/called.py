@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
+from pipeline import names
 
-def program() -> list[str]:
-    """The words that run the command here."""
+
+def command_line(*words: str) -> str:
+    """What to type in a shell to run the command with these words, as it was run this time."""
+    return shlex.join([*_program(), *map(names.shown, words)])
+
+
+def _program() -> list[str]:
     return [_short(sys.executable), "-m", "rollprof"] if sys.argv[0].endswith(".py") else [_short(sys.argv[0])]
-
-
-def command() -> str:
-    """How the user called the command."""
-    return "rollprof" if sys.argv[0].endswith(".py") else _short(sys.argv[0])
 
 
 def _short(path: str) -> str:

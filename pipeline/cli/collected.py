@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.cli.called import program
+from pipeline.cli.called import command_line
 from pipeline.errors import SourceError
 
 if TYPE_CHECKING:
@@ -67,11 +66,11 @@ def tell(outcome: Outcome, console: Console, again: str) -> None:
     """
     failed = sum(outcome.failed.values())
     written = [names.shown(path) for path in outcome.paths.there()]
-    follow = [*program(), "profile", names.shown(outcome.paths.rollouts), *(["--partial"] if failed else [])]
+    follow = command_line("profile", str(outcome.paths.rollouts), *(["--partial"] if failed else []))
     console.result("\n".join(_lines(outcome, failed)))
     console.result("\nWritten\n" + "\n".join(f"  {path}" for path in written))
     if outcome.finished:
-        console.result(f"\nNext: profile them\n  {shlex.join(follow)}")
+        console.result(f"\nNext: profile them\n  {follow}")
     tally = outcome.tally
     if tally.no_usage:
         many = "1 rollout does" if tally.no_usage == 1 else f"{tally.no_usage:,} rollouts do"
@@ -91,7 +90,7 @@ def tell(outcome: Outcome, console: Console, again: str) -> None:
             "without_usage_now": tally.no_usage,
             "seconds": round(outcome.seconds, 3),
             "outputs": written,
-            "next": shlex.join(follow) if outcome.finished else None,
+            "next": follow if outcome.finished else None,
         }
     )
     if outcome.slots and not outcome.finished:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.cli.called import command
+from pipeline.cli.called import command_line
 from pipeline.cli.collection_agents import Agents, check_serve, found_agents
 from pipeline.cli.collection_files import Paths, check_there, paths_of
 from pipeline.collect.installed import need_extra
@@ -145,5 +144,4 @@ def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: 
 
 def _again(ask: AskAsked) -> str:
     """What to type to go on."""
-    words = [names.shown(word) for word in sys.argv[1:]]
-    return shlex.join([command(), *words, *([] if ask.resume else ["--resume"])])
+    return command_line(*sys.argv[1:], *([] if ask.resume else ["--resume"]))
