@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipeline.analysis.intervals import clustered_means
 from pipeline.analysis.measures import Measure
 from pipeline.analysis.pairing import SIDES, Pairs
+from pipeline.clustered import clustered_means
 from pipeline.frames.lazy import collect
 from pipeline.groups import per_group
 from pipeline.profile.expressions import column, finite

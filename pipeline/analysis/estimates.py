@@ -8,11 +8,12 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.analysis import elections
-from pipeline.analysis.intervals import BOOTSTRAP, CLUSTERED, REPEATS, across_repeats, bootstrap_means, clustered_means
+from pipeline.analysis.intervals import BOOTSTRAP, CLUSTERED, REPEATS, across_repeats, bootstrap_means
 from pipeline.analysis.passing import at
 from pipeline.analysis.scoring import PassRule
 from pipeline.analysis.signal import DIFFERENT, EXPECTED, MIXED
 from pipeline.analysis.tasks import clusters, enough, with_enough
+from pipeline.clustered import clustered_means
 from pipeline.groups import per_group, together
 from pipeline.profile.expressions import column
 
