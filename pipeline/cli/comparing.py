@@ -18,7 +18,7 @@ from pipeline.cli.asked import FieldsAsked, RuleAsked
 from pipeline.cli.comparison_notes import Named, notes
 from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
-from pipeline.cli.console import SCHEMA_VERSION, Console
+from pipeline.cli.console import SCHEMA_VERSION, Console, refusal_facts
 from pipeline.cli.opening import opened, paths_of
 from pipeline.cli.rule_of_run import rule_of_runs
 from pipeline.cli.rules import rule_words, thresholds
@@ -85,8 +85,10 @@ def answer(
         found.append((named, compared._replace(flips=flips)))
         for note in notes(named, compared.facts, (runs[0], run), options):
             console.warn(note)
-    _print(found, options, question, table, console, runs, rules)
-    _judge(found, gate, console)
+    missed = _missed_gate(found, gate, console)
+    _print(found, options, question, table, console, runs, rules, missed)
+    if missed is not None:
+        raise missed
 
 
 def _checked(question: Asked, asked: RunAsked, gate: Gate) -> tuple[list[str], list[list[str]]]:
@@ -130,6 +132,7 @@ def _print(
     console: Console,
     runs: list[Run],
     kept: list[Path],
+    missed: GateError | None,
 ) -> None:
     """Prints everything for people or as one object, or one table."""
     form = form_of(table)
@@ -138,7 +141,10 @@ def _print(
         about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "verdict_rule": RULE}
         how = {"pass_rule": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
         compared = [as_object(named, one, flips=question.flips, limit=table.limit) for named, one in found]
-        text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
+        gate = {} if missed is None else refusal_facts(missed)
+        text = json.dumps(
+            {**about, **how, **gate, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str
+        )
         print_content(text.encode() + b"\n", table, files, kept)
     elif form in {"table", "md"}:
         shown = Shown(form, question.flips, table.limit)
@@ -154,8 +160,8 @@ def _print(
         print_table(whole, table, console, files[0], [*others, *kept])
 
 
-def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) -> None:
-    """Ends the command with exit code 5 where a gate was not met."""
+def _missed_gate(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) -> GateError | None:
+    """What ends the command with exit code 5, if a gate was not met; its result is printed before."""
     missed = []
     for named, one in found:
         name = names.shown(named.candidate)
@@ -169,7 +175,8 @@ def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) 
         if gate.largest_fall is not None and fall is not None and fall > gate.largest_fall:
             what = "the estimate" if gate.by_estimate else "the lower bound of the 95 % interval"
             missed.append(f"{name}: the score fell by {fall:.6g} ({what}), more than {gate.largest_fall:g}")
-    if missed:
-        error = GateError("; ".join(missed), hint="--fail-if-worse and --strict say what is too much.")
-        error.answered = True
-        raise error
+    if not missed:
+        return None
+    error = GateError("; ".join(missed), hint="--fail-if-worse and --strict say what is too much.")
+    error.answered = True
+    return error
