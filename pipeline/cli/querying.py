@@ -19,7 +19,7 @@ from pipeline import names
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import threshold_of_run
 from pipeline.cli.selecting import columns_hint, sql_names, sql_reason
-from pipeline.cli.tables import print_table
+from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import GateError, RollprofError, SourceError, UsageError
 from pipeline.frames.lazy import collect
 from queries import QUERIES, Query
@@ -66,6 +66,7 @@ def ask(
         GateError: There are rows, and there should be none.
         RollprofError: The question cannot be understood, or the run cannot be read.
     """
+    form_of(table)  # a mistake is told before the run is read
     words = list(asked.run or ())
     name = None if question.sql is not None else _take_name(words)
     asked = replace(asked, run=words)

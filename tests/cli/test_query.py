@@ -114,6 +114,23 @@ def test_a_file_says_its_format_by_its_name(suffix: str, folder: Path) -> None:
     assert content.startswith(starts[suffix])
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-o", "h.xlsx"], "Known are .csv, .json, .jsonl, .md, .parquet and .txt"),
+        (["-o", "h.csv.gz"], ".gz is no format"),
+        (["-o", "h.parquet", "-f", "csv"], "h.parquet: is to hold csv, not parquet"),
+        (["-o", "h.txt", "--json"], "h.txt: is to hold json, not txt"),
+    ],
+)
+def test_a_name_that_says_another_format(words: list[str], said: str, folder: Path) -> None:
+    done = run_command(["query", "pass_rates", "r.jsonl", *words], folder)
+    assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
+    assert not list(folder.glob("h.*"))
+    assert run_command(["query", "pass_rates", "r.jsonl", "-f", "csv", "-o", "h.tsv"], folder).exit_code == 0
+    assert run_command(["query", "pass_rates", "r.jsonl", "-o", "h"], folder).exit_code == 0
+
+
 def test_the_same_bytes_on_a_terminal_and_in_a_pipe(folder: Path) -> None:
     done = run_command(["query", "pass_rates", "r.jsonl", "-q"], folder)
     assert done.stdout.splitlines()[0].split()[:2] == ["_ng_task_index", "_agent"]

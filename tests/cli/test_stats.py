@@ -132,7 +132,9 @@ def test_rules(two_agents: Path) -> None:
 
 def test_rules_are_not_overwritten(two_agents: Path) -> None:
     (two_agents / "mine.yaml").write_text("score: other")
-    refused = run_command(["stats", "r.jsonl", "-q", "--rules", "mine.yaml", "-o", "mine.yaml"], two_agents)
+    refused = run_command(
+        ["stats", "r.jsonl", "-q", "--rules", "mine.yaml", "-o", "mine.yaml", "-f", "csv"], two_agents
+    )
     assert_refused(refused, 2, "mine.yaml", "overwrite")
 
 
