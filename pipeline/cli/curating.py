@@ -16,7 +16,7 @@ from pipeline.analysis.selection import WHERE, Selected, Selection, select
 from pipeline.analysis.stages import summary
 from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
-from pipeline.cli.opening import opened
+from pipeline.cli.opening import opened, placed
 from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
@@ -102,7 +102,8 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
     console.result(tables)
     what = "pair" if selection.pairs else "line"
     for one in wrote:
-        console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {names.shown(one.path)}")
+        there = placed(one.path, replaced=one.replaced)
+        console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {there}")
     outputs = [names.shown(path) for path in (*(one.path for one in wrote), manifest_path(lines.output))]
     console.object({**told, "outputs": outputs})
 

@@ -51,6 +51,11 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
         raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
 
 
+def placed(path: Path, *, replaced: bool) -> str:
+    """Where an output is, in words that say whether it took the place of a file."""
+    return f"{names.shown(path)}{' (a file of this name was replaced)' if replaced else ''}"
+
+
 @contextmanager
 def begun(
     asked: RunAsked,

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, cast
 from pipeline import names
 from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
-from pipeline.cli.opening import check_kept, paths_of
+from pipeline.cli.opening import check_kept, paths_of, placed
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ def print_table(
 
     form = _checked_form(asked)
     shown = _limited(frame, asked, form, console)
+    replaced = Path(asked.output).is_file()
     _deliver(partial(write_table, shown, form=form), asked, form, files, more)
     if asked.output != "-":
-        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {asked.output}")
+        there = placed(Path(asked.output), replaced=replaced)
+        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {there}")
 
 
 def print_sections(
