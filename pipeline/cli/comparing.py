@@ -70,9 +70,10 @@ def answer(
     """
     words, inputs = _checked(question, asked, gate)
     thresholds(question.rule)  # a mistake is told before a run is read
-    read = _with_fields(question, fields)
+    field = ID_FIELD if question.pair == "rollout" else field_of(question.key)
+    needed = [field] if field else []
     runs = [
-        _opened(word, replace(asked, run=[word], inputs=files), read, question, console)
+        _opened(word, replace(asked, run=[word], inputs=files), fields, needed, question.key, console)
         for word, files in zip(words, inputs, strict=True)
     ]
     rule, rules = rule_of_runs(words, runs, question.rule, console)
@@ -110,17 +111,11 @@ def _checked(question: Asked, asked: RunAsked, gate: Gate) -> tuple[list[str], l
     return words, [given if len(given) < FEWEST_RUNS else [given[place]] for place in range(len(words))]
 
 
-def _with_fields(question: Asked, fields: FieldsAsked) -> FieldsAsked:
-    """What is read beside the fields asked for."""
-    field = ID_FIELD if question.pair == "rollout" else field_of(question.key)
-    return FieldsAsked([*(fields.field or ()), *([field] if field else ())])
-
-
-def _opened(word: str, asked: RunAsked, fields: FieldsAsked, question: Asked, console: Console) -> Run:
-    run = opened(asked, console, fields)
-    if field_of(question.key) and key_column(run, question.key) is None:
+def _opened(word: str, asked: RunAsked, fields: FieldsAsked, needed: list[str], key: str, console: Console) -> Run:
+    run = opened(asked, console, fields, needed=needed)
+    if field_of(key) and key_column(run, key) is None:
         hint = "It is a field of the input row, dotted; row.NAME is one of the rollout."
-        raise UsageError(f"--key {question.key}: no row of {names.shown(word)} has it", hint=hint)
+        raise UsageError(f"--key {key}: no row of {names.shown(word)} has it", hint=hint)
     return run
 
 

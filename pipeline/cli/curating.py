@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".jsonl", ".parquet")
 SHOWN = 10
+OF_SAMPLE = "input."
+"""What the path of a field of the sample may begin with, as it does elsewhere."""
 
 
 def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Selection:
@@ -50,6 +52,8 @@ def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Sel
     rate = None if choice.pass_rate is None else pass_rate_span(choice.pass_rate)
     asked = {**vars(choice), **vars(draw), "pass_rate": rate, "metrics": tuple(_metrics(choice)), "pairs": lines.pairs}
     given = {name: value for name, value in asked.items() if name not in {"tokens", "metric"}}
+    for name in ("balance", "ratio", "domain"):
+        given[name] = given[name] and given[name].removeprefix(OF_SAMPLE)
     return model_of(Selection, "select", **given)
 
 

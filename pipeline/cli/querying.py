@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -110,10 +112,14 @@ def _take_name(words: list[str]) -> str:
     for place, word in enumerate(words):
         if word in QUERIES or word.endswith(".sql") or _is_sql(word):
             return words.pop(place)
-    raise UsageError(
-        f"no query is named {words[0]!r}" if words else "no query named",
-        hint=f"There are {', '.join(QUERIES)}; rollprof query --list says more, --sql asks your own.",
-    )
+    hint = f"There are {', '.join(QUERIES)}; rollprof query --list says more, --sql asks your own."
+    if not words:
+        raise UsageError("no query named", hint=hint)
+    if all(os.path.lexists(word) for word in words):
+        raise UsageError(f"{names.shown(words[0])} is a run; name a query before it", hint=hint)
+    close = difflib.get_close_matches(words[0], QUERIES, 3, 0.5)
+    guess = f"Did you mean {' or '.join(close)}? " if close else ""
+    raise UsageError(f"no query is named {words[0]!r}", hint=guess + hint)
 
 
 def _is_sql(text: str) -> bool:

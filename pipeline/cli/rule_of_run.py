@@ -13,7 +13,7 @@ from pipeline.analysis.plain import plain_number
 from pipeline.analysis.scoring import PassRule, partial_scores, voting
 from pipeline.cli.asked import RuleAsked
 from pipeline.cli.console import Console
-from pipeline.cli.rules import pass_rule, rules_file, warn_of_rule
+from pipeline.cli.rules import pass_rule, rules_file, thresholds, warn_of_rule
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 
@@ -30,7 +30,7 @@ def rule_of_run(run: Run, asked: RuleAsked, console: Console) -> tuple[PassRule,
     """
     path = rules_file(asked, run.files)
     rule = pass_rule(asked, path, console)
-    _warn([run], rule, console)
+    _warn([run], rule, asked, console)
     return rule, [path] if path else []
 
 
@@ -86,13 +86,18 @@ def rule_of_runs(
             voting(run, rule)
         except UsageError as error:
             raise UsageError(error.message, where=names.shown(word), hint=error.hint) from None
-    _warn(runs, rule, console)
+    _warn(runs, rule, asked, console)
     return rule, [path] if path else []
 
 
-def _warn(runs: Sequence[Run], rule: PassRule, console: Console) -> None:
+def _warn(runs: Sequence[Run], rule: PassRule, asked: RuleAsked, console: Console) -> None:
+    """Warns of what the rule decides, and refuses a threshold that was given for an agent which no run has."""
     counted = [collect(voting(run, rule).select(partial_scores(), scored=pl.len())).row(0) for run in runs]
     known = [collect(run.aligned.frame.select(pl.col("_agent").unique(maintain_order=True)))["_agent"] for run in runs]
     partial, scored = map(sum, zip(*counted, strict=True))
     agents = list(dict.fromkeys(agent for of_run in known for agent in of_run))
+    for agent in thresholds(asked)[1]:
+        if agents and agent not in agents:
+            there = ", ".join(name for name in agents if name is not None) or "none"
+            raise UsageError(f"--pass-threshold {agent}=…: no agent is called so", hint=f"There are {there}.")
     warn_of_rule(rule, agents, partial=partial, scored=scored, console=console)

@@ -139,8 +139,11 @@ def test_the_same_bytes_on_a_terminal_and_in_a_pipe(folder: Path) -> None:
 
 MISTAKES = [
     (["query"], "no query named"),
-    (["query", "r.jsonl"], "no query is named 'r.jsonl'"),
+    (["query", "r.jsonl"], "r.jsonl is a run; name a query before it"),
     (["query", "nope", "r.jsonl"], "no query is named 'nope'"),
+    (["query", "hardst", "r.jsonl"], "Did you mean hardest?"),
+    (["query", "pass_rates", "r.jsonl", "--by", "input.a.b"], "--field b=input.a.b --by b"),
+    (["query", "pass_rates", "r.jsonl", "--raw"], "--raw is an option of show."),
     (["query", "pass_rates", "r.jsonl", "-p", "nope=1"], "takes threshold"),
     (["query", "pass_rates", "r.jsonl", "-p", "threshold=x"], "threshold=x"),
     (["query", "pass_rates", "r.jsonl", "--by", "nope"], "no column 'nope'"),

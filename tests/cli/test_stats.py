@@ -117,13 +117,16 @@ def two_agents(tmp_path: Path) -> Path:
 
 def test_rules(two_agents: Path) -> None:
     (two_agents / "rollprof.yaml").write_text("agents: {a: 0}")
-    rows, told = stats(two_agents, "--pass-threshold", "b=0.5", "--pass-threshold", "c=1")
+    rows, told = stats(two_agents, "--pass-threshold", "b=0.5")
     assert values(rows, "pass rate") == pytest.approx([1.0, 2 / 3])
     assert {row["pass_rule"] for row in rows if row["figure"] == "pass rate"} == {
-        "reward >= 1, a: reward >= 0, b: reward >= 0.5, c: reward >= 1"
+        "reward >= 1, a: reward >= 0, b: reward >= 0.5"
     }
     assert "Rules: rollprof.yaml" in told
-    assert "a threshold for 'c', which is no agent of this run: a, b" in told
+    refused = run_command(["stats", "r.jsonl", "--pass-threshold", "c=1"], two_agents)
+    assert_refused(refused, 2, "--pass-threshold c=…: no agent is called so", "There are a, b.")
+    (two_agents / "rollprof.yaml").write_text("agents: {c: 1}")
+    assert "a threshold for 'c', which is no agent of this run: a, b" in stats(two_agents)[1]
     (two_agents / "mine.yaml").write_text("score: other")
     rows, told = stats(two_agents, "--rules", "mine.yaml")
     assert values(rows, "pass rate") == pytest.approx([2 / 3, 2 / 3])
