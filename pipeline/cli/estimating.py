@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from pipeline.analysis.statistics import StatsOptions, statistics
 from pipeline.cli.opening import opened
 from pipeline.cli.option_models import model_of
@@ -18,6 +20,11 @@ from pipeline.report.statistics import sections
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
+
+
+OF_GROUPS = ("mean score", "pass rate", "pass@k")
+"""What people are shown of groups, of which there may be many."""
+IS_COUNT = pl.col("part") == "completeness"
 
 
 def stats_options(
@@ -52,16 +59,17 @@ def stats_options(
 
 def estimate(
     options: StatsOptions,
+    figures: tuple[str, ...],
     rule_asked: RuleAsked,
     asked: RunAsked,
     fields: FieldsAsked,
     table: TableAsked,
     console: Console,
 ) -> None:
-    """Prints the statistics of a run.
+    """Prints the statistics of a run, all or the figures that were asked for.
 
     Raises:
-        RollprofError: The run cannot be read, or has no such column.
+        RollprofError: The run cannot be read, or has no such column or figure.
     """
     form = form_of(table)
     thresholds(rule_asked)  # a mistake is told before the run is read
@@ -70,7 +78,27 @@ def estimate(
     found = collect(statistics(run, rule, options))
     if not found.filter(part="completeness", figure="scored")["value"].sum():
         console.warn(f"no rollout has a number in {rule.score}: there are no figures")
-    if form in {"table", "md"}:
+    for_people = form in {"table", "md"}
+    if figures:
+        found = _only(found, figures)
+    elif for_people and "group" in found["scope"]:
+        found = found.filter((pl.col("scope") != "group") | pl.col("figure").is_in(OF_GROUPS) | IS_COUNT)
+        console.say(f"groups have {', '.join(OF_GROUPS)} here (--figure NAME for others)")
+    if for_people:
         print_sections(sections(found, rule=str(rule), confidence=options.confidence), table, console, run.files, kept)
     else:
         print_table(found, table, console, run.files, kept)
+
+
+def _only(found: pl.DataFrame, figures: Sequence[str]) -> pl.DataFrame:
+    """The rows of these figures.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    known = found.filter(~IS_COUNT & (pl.col("part") != "missing"))
+    there = known["figure"].unique(maintain_order=True).to_list()
+    for name in figures:
+        if name not in there:
+            raise UsageError(f"--figure {name!r}: there is no such figure", hint=f"There are {', '.join(there)}.")
+    return known.filter(pl.col("figure").is_in(figures))

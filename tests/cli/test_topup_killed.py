@@ -70,7 +70,7 @@ def lines(content: bytes) -> set[bytes]:
 
 def test_a_kill_leaves_whole_files(old: dict[str, bytes], new: dict[str, bytes], tmp_path: Path) -> None:
     chance = random.Random(6)
-    states = set()
+    states: set[tuple[tuple[str, bool], ...]] = set()
     for number in range(MOST):
         if number >= MOMENTS and len(states) >= STEPS:
             break
