@@ -105,27 +105,20 @@ def read_answer(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
     return Read(line, reward=reward, usage=isinstance(usage, rows.OBJECTS), nulls=nulls)
 
 
-def failed(failure: Failure, slot: Slot, attempt: int, secrets: Sequence[str] = ()) -> Read:
+def failed(failure: Failure, slot: Slot, attempt: int) -> Read:
     """The line of an attempt that brought no row: no reward and no response, which nobody gave."""
     about: dict[str, Any] = {
         names.FAILURE_CLASS: failure.kind,
         names.FAILURE_TYPE: failure.type,
-        names.FAILURE_MESSAGE: without(failure.message, secrets),
+        names.FAILURE_MESSAGE: failure.message,
         names.FAILURE_STATUS: failure.status,
     }
     if failure.body:
-        about[names.FAILURE_BODY] = without(failure.body, secrets)
+        about[names.FAILURE_BODY] = failure.body
     if failure.terminal:
         about[names.FAILURE_TERMINAL] = True
     text = json.dumps(about, separators=(",", ":")).encode()
     return Read(stamped(text, tuple(about), slot, attempt), failure=failure)
-
-
-def without(text: str, secrets: Sequence[str]) -> str:
-    """The text without secrets that it repeats."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
 
 
 def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -> bytes:

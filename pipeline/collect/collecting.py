@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
 from pipeline.collect.answers import Answer, Failure, Read, failed, read_answer
+from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.client import ConnectionFault, ask, session
 from pipeline.collect.keyed_rows import Key
 from pipeline.collect.ledger import Ledger
@@ -36,6 +37,7 @@ class Work(NamedTuple):
         attempts: Failed attempts of earlier collectors.
         agents: The address of each agent.
         ledger: The files that lines are appended to.
+        key: The model's key, where it is known; it is written nowhere.
     """
 
     slots: Sequence[Slot]
@@ -43,6 +45,7 @@ class Work(NamedTuple):
     attempts: Counter[Key]
     agents: Mapping[str, str]
     ledger: Ledger
+    key: str | None = None
 
 
 @dataclass
@@ -173,11 +176,11 @@ class Asking:
         after = 0.0
         found: Read | Failure
         if isinstance(answer, Failure):
-            found = answer
+            found = answer._replace(message=blotted_words(answer.message, self.work.key))
         else:
             after = self.pause_asked(url, answer.retry_after)
-            found = read_answer(answer, slot, attempt)
-        return found if isinstance(found, Read) else failed(found, slot, attempt, self.options.secrets), after
+            found = read_answer(answer._replace(body=blotted(answer.body, self.work.key)), slot, attempt)
+        return found if isinstance(found, Read) else failed(found, slot, attempt), after
 
     async def answer(self, url: str, row: bytes) -> Answer | Failure:
         """What the agent answers; it is asked again where it went away and came back, though not for ever."""

@@ -55,7 +55,6 @@ class AskOptions(BaseModel):
         patience: Seconds that an agent may be out of reach before the collection ends.
         max_answer_mb: MB of the longest answer that is taken.
         seed: What the jitter of retries is drawn from.
-        secrets: Texts that are never written.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -67,7 +66,6 @@ class AskOptions(BaseModel):
     patience: float = Field(default=30.0, ge=0)
     max_answer_mb: float = Field(default=64.0, gt=0)
     seed: int = 0
-    secrets: tuple[str, ...] = Field(default=(), repr=False)
 
     @field_validator("timeout", "backoff", "patience", "max_answer_mb", mode="before")
     @classmethod
