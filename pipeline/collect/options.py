@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from pipeline import names
 from pipeline.errors import UsageError
 
 DEFAULT = "_default"
@@ -61,11 +62,11 @@ class AskOptions(BaseModel):
 
     concurrency: int = Field(default=32, ge=1)
     timeout: float = Field(default=1800.0, gt=0)
-    max_attempts: int = Field(default=3, ge=1)
+    max_attempts: int = Field(default=names.MAX_ATTEMPTS, ge=1)
     backoff: float = Field(default=0.5, ge=0)
     patience: float = Field(default=30.0, ge=0)
     max_answer_mb: float = Field(default=64.0, gt=0)
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
 
     @field_validator("timeout", "backoff", "patience", "max_answer_mb", mode="before")
     @classmethod

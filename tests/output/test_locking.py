@@ -17,7 +17,7 @@ def test_a_second_lock_is_refused_until_the_first_is_gone(tmp_path: Path) -> Non
     with path.open("rb") as second:
         with path.open("rb") as first:
             lock(first.fileno(), path)
-            with pytest.raises(SourceError, match="r.jsonl: is being collected or topped up"):
+            with pytest.raises(SourceError, match=r"r\.jsonl: is being collected or topped up"):
                 lock(second.fileno(), path)
         lock(second.fileno(), path)
 
@@ -30,5 +30,5 @@ def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
     monkeypatch.setattr(fcntl, "flock", unsupported)
-    with path.open("rb") as file, pytest.raises(SourceError, match="cannot be locked: .* not supported"):
+    with path.open("rb") as file, pytest.raises(SourceError, match=r"cannot be locked: .* not supported"):
         lock(file.fileno(), path)
