@@ -94,7 +94,7 @@ class AskAsked:
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one rollout.")] = 1800.0
     max_attempts: MaxAttempts = names.MAX_ATTEMPTS
     backoff: Annotated[float, typer.Option(min=0.0, help="Seconds before the first retry; then twice as long.")] = 0.5
-    patience: Annotated[float, typer.Option(min=0.0, help="Seconds an agent may be out of reach.")] = 30.0
+    patience: Annotated[float, typer.Option(min=0.0, help="Seconds an agent or its model may be out of reach.")] = 30.0
     max_answer_mb: Annotated[float, typer.Option(min=0.001, help="MB of the longest answer that is taken.")] = 64.0
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and refusals.")] = False

@@ -25,6 +25,8 @@ DID_NOT_RUN = frozenset({TOO_MANY_REQUESTS, 502, 503, 504})
 """Statuses of something that stands before an agent."""
 OF_THE_ROW = frozenset({400, 413, 422})
 """Statuses that say that the row itself is refused: asking again would not help."""
+REACHED = "reached"
+"""What an error says that the rollout has no part in: false where nobody was there who could be asked."""
 BODY_SHOWN = 2000
 CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
@@ -119,6 +121,12 @@ def failed(failure: Failure, slot: Slot, attempt: int) -> Read:
         about[names.FAILURE_TERMINAL] = True
     text = json.dumps(about, separators=(",", ":")).encode()
     return Read(stamped(text, tuple(about), slot, attempt), failure=failure)
+
+
+def model_out_of_reach(answer: Answer) -> str:
+    """What an agent says of a model that it cannot reach, in words; empty where it says nothing of the kind."""
+    said = (_error_in(_object(answer.body)) or {}) if answer.status in DID_NOT_RUN else {}
+    return (_text_in(said, "message") or "it is not there") if said.get(REACHED) is False else ""
 
 
 def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -> bytes:

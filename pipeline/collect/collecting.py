@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.collect.answers import Answer, Failure, Read, failed, read_answer
+from pipeline.collect.answers import Answer, Failure, Read, failed, model_out_of_reach, read_answer
 from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.client import ConnectionFault, ask, session
 from pipeline.collect.keyed_rows import Key
@@ -94,7 +94,7 @@ async def collect(work: Work, options: AskOptions, watch: Watch, tell: Tell) -> 
     """Asks for every rollout and appends what comes.
 
     Raises:
-        SourceError: A line cannot be written, or an agent stays out of reach.
+        SourceError: A line cannot be written, or an agent or its model stays out of reach.
     """
     async with session(options) as opened:
         asking = Asking(work, options, opened, Outages(watch), tell)
@@ -183,17 +183,23 @@ class Asking:
         return found if isinstance(found, Read) else failed(found, slot, attempt), after
 
     async def answer(self, url: str, row: bytes) -> Answer | Failure:
-        """What the agent answers; it is asked again where it went away and came back, though not for ever."""
-        outages = 0
+        """What the agent answers; it is asked again where it, or its model, went away and came back."""
+        outages, lost = 0, 0.0
         while True:
             await self.wait_for(url)
             try:
-                return await ask(self.opened, url, row, self.options)
+                found = await ask(self.opened, url, row, self.options)
             except ConnectionFault as fault:
-                failure = fault.failure
-            outages += 1
-            if not await self.outages.outlast(url) or outages > self.options.max_attempts:
-                return failure
+                outages += 1
+                if not await self.outages.outlast(url) or outages > self.options.max_attempts:
+                    return fault.failure
+                continue
+            said = model_out_of_reach(found) if isinstance(found, Answer) else ""
+            if not said:
+                self.outages.heard(url)
+                return found
+            lost = lost or time.monotonic()
+            await self.outages.outlast_model(url, since=lost, said=blotted_words(said, self.work.key))
 
     async def wait_for(self, url: str) -> None:
         """Waits as long as the agent has asked for."""

@@ -53,7 +53,7 @@ class AskOptions(BaseModel):
         timeout: Seconds after which an answer is waited for no longer.
         max_attempts: How often a rollout is tried, earlier runs included.
         backoff: Seconds before the first retry; each further one waits twice as long.
-        patience: Seconds that an agent may be out of reach before the collection ends.
+        patience: Seconds that an agent or its model may be out of reach before the collection ends.
         max_answer_mb: MB of the longest answer that is taken.
         seed: What the jitter of retries is drawn from.
     """

@@ -93,8 +93,12 @@ class Upstream:
         return self._session
 
     def _broken(self, error: Exception) -> RolloutFaultError:
+        from aiohttp import ClientConnectorError, ConnectionTimeoutError
+
         words = blotted_words(str(error) or "the connection broke", self._key)
-        return unreachable(type(error).__name__, f"no answer from {shown_url(self.url)}: {words}")
+        message = f"no answer from {shown_url(self.url)}: {words}"
+        reached = not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
+        return unreachable(type(error).__name__, message, reached=reached)
 
 
 def _retry_after(response: ClientResponse) -> str | None:
