@@ -12,7 +12,6 @@ from pipeline.analysis.bands import Span, in_band, need_width
 from pipeline.analysis.credible import half_width
 from pipeline.analysis.plain import plain_number
 from pipeline.analysis.posterior import PRIOR, jeffreys
-from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -34,29 +33,21 @@ class Target(BaseModel):
     Attributes:
         band: It is to be either in the band or out of it with a probability of at least `confidence`.
         half_width: Its interval, which holds it with the probability `confidence`, is to be at most twice that wide.
-        confidence: How sure that is to be.
+        confidence: How sure that is to be; with 0.5 and less, in and out of the band could both hold.
         max_repeats: How many more rollouts of a task are worth it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     band: Span | None = None
-    half_width: float | None = None
-    confidence: float = 0.9
+    half_width: float | None = Field(default=None, gt=0, lt=0.5)
+    confidence: float = Field(default=0.9, gt=0.5, lt=1)
     max_repeats: int = Field(default=64, ge=1)
 
     @model_validator(mode="after")
     def _fit(self) -> Target:
         if self.band is not None:
             need_width(self.band)
-        if not 0.5 < self.confidence < 1:  # noqa: PLR2004 - below, in and out could both hold
-            raise UsageError(
-                f"--confidence {plain_number(self.confidence)} is none", hint="It is above 0.5 and below 1."
-            )
-        if self.half_width is not None and not 0 < self.half_width < 0.5:  # noqa: PLR2004 - pass rates lie in 0 to 1
-            raise UsageError(
-                f"--half-width {plain_number(self.half_width)} says nothing", hint="It is above 0 and below 0.5."
-            )
         return self
 
     def __str__(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from pipeline import names
 from pipeline.analysis import sampling
@@ -18,6 +17,7 @@ from pipeline.analysis.stages import summary
 from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
 from pipeline.cli.opening import opened
+from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
@@ -49,12 +49,8 @@ def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Sel
     """
     rate = None if choice.pass_rate is None else pass_rate_span(choice.pass_rate)
     asked = {**vars(choice), **vars(draw), "pass_rate": rate, "metrics": tuple(_metrics(choice)), "pairs": lines.pairs}
-    try:
-        return Selection(**{name: value for name, value in asked.items() if name not in {"tokens", "metric"}})
-    except ValidationError as error:
-        first = error.errors()[0]
-        option = f"--{str(first['loc'][0]).replace('_', '-')}"
-        raise UsageError(f"{option}: {first['msg']}", hint="See rollprof select --help.") from error
+    given = {name: value for name, value in asked.items() if name not in {"tokens", "metric"}}
+    return model_of(Selection, "select", **given)
 
 
 def _metrics(choice: ChoiceAsked) -> Iterator[tuple[str, Span]]:

@@ -269,7 +269,11 @@ def test_a_field_that_some_rows_lack(tmp_path: Path) -> None:
         (["--pass-rate", "0.8:0.2", "-o", "s.jsonl"], 2, ["is no range"]),
         (["--pass-rate", "20:80", "-o", "s.jsonl"], 2, ["holds no pass rate", "between 0 and 1"]),
         (["--tolerance", "nan", "-o", "s.jsonl"], 2, ["--tolerance"]),
-        (["--pass-rate", "0:1", "--confidence", "1.5", "-o", "s.jsonl"], 2, ["--confidence: Input should be less"]),
+        (
+            ["--pass-rate", "0:1", "--confidence", "1.5", "-o", "s.jsonl"],
+            2,
+            ["--confidence 1.5 is out of range", "It is above 0 and below 1."],
+        ),
         (["--pass-rate", "1:1", "--confidence", "0.5", "-o", "s.jsonl"], 2, ["one point has no probability"]),
         (["--confidence", "0.5", "-o", "s.jsonl"], 2, ["--confidence goes with --pass-rate"]),
         ([], 2, ["the data set needs a name", "--dry-run"]),
