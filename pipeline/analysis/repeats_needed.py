@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pipeline.analysis.bands import Span, in_band, need_width
-from pipeline.analysis.credible import half_width
+from pipeline.analysis.bands import Span, need_width
 from pipeline.analysis.plain import plain_number
-from pipeline.analysis.posterior import PRIOR, jeffreys
+from pipeline.analysis.posterior import half_width, jeffreys, mass
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -91,8 +90,8 @@ def _with_needs(groups: pl.DataFrame, *, target: Target) -> pl.DataFrame:
     alpha, beta = different["alpha"].to_numpy(), different["beta"].to_numpy()
     needed, settled = _least(alpha, beta, target)
     found = different.select(COUNTS).with_columns(
-        in_band=in_band(target.band) if target.band else pl.lit(None, pl.Float64),
-        half_width=pl.Series(half_width(alpha, beta, target.confidence)),
+        in_band=pl.Series(mass(alpha, beta, target.band)) if target.band else pl.lit(None, pl.Float64),
+        half_width=pl.Series(half_width(alpha, beta, confidence=target.confidence)),
         reason=_reasons(alpha, beta, target),
         needed=pl.Series(needed, dtype=pl.Int64),
         settled=pl.Series(settled, dtype=pl.Boolean),
@@ -126,14 +125,13 @@ def _met(alpha: ndarray, beta: ndarray, target: Target) -> ndarray:
     if target.band is not None:
         met &= _decided(alpha, beta, target.band, target.confidence)
     if target.half_width is not None:
-        met &= half_width(alpha, beta, target.confidence) <= target.half_width
+        met &= half_width(alpha, beta, confidence=target.confidence) <= target.half_width
     return met
 
 
 def _decided(alpha: ndarray, beta: ndarray, band: Span, confidence: float) -> ndarray:
     """Whether a pass rate is in the band or out of it with this probability."""
-    expected = pl.DataFrame({"passed": (alpha - PRIOR).ravel(), "rollouts": (alpha + beta - 2 * PRIOR).ravel()})
-    within = expected.select(in_band(band)).to_series().to_numpy().reshape(alpha.shape)
+    within = mass(alpha, beta, band)
     decided: ndarray = (within >= confidence) | (1 - within >= confidence)
     return decided
 
@@ -143,7 +141,7 @@ def _reasons(alpha: ndarray, beta: ndarray, target: Target) -> pl.Series:
     if target.band is not None:
         straddles = list(~_decided(alpha, beta, target.band, target.confidence))
     if target.half_width is not None:
-        wide = list(half_width(alpha, beta, target.confidence) > target.half_width)
+        wide = list(half_width(alpha, beta, confidence=target.confidence) > target.half_width)
     told = [
         ", ".join(word for word, holds in (("straddles", one), ("wide", other)) if holds) or None
         for one, other in zip(straddles, wide, strict=True)
