@@ -135,8 +135,8 @@ def _print(
     form = form_of(table)
     files = [run.files for run in runs]
     if form == "json":
-        about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "rule": RULE}
-        how = {"passes": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
+        about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "verdict_rule": RULE}
+        how = {"pass_rule": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
         compared = [as_object(named, one, flips=question.flips, limit=table.limit) for named, one in found]
         text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
         print_content(text.encode() + b"\n", table, files, kept)

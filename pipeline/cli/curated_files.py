@@ -106,7 +106,7 @@ def _lines(training: Training, tasks: pl.DataFrame, level: RunLevel) -> Iterator
     """The lines of all the tasks that are written."""
     run, dataset = training.run, training.dataset
     if training.selection.pairs:
-        votes = voting(run, training.selection.rule).join(tasks.lazy(), on=GROUP, how="semi", nulls_equal=True)
+        votes = voting(run, training.selection.pass_rule).join(tasks.lazy(), on=GROUP, how="semi", nulls_equal=True)
         return pair_lines(run, collect(pairs(votes)), level)
     if dataset is None:
         lines = samples(run, tasks, level)
@@ -123,7 +123,7 @@ def _model(training: Training) -> str:
     """
     if training.model is not None:
         return training.model
-    votes = voting(training.run, training.selection.rule)
+    votes = voting(training.run, training.selection.pass_rule)
     known = collect(votes.select(pl.col(MODEL).cast(pl.String).unique()))[MODEL].drop_nulls().sort().to_list()
     if len(known) == 1:
         return str(known[0])
@@ -137,7 +137,6 @@ def _about(training: Training, told: dict[str, Any], wrote: list[Wrote]) -> dict
     sources = [*files.rollouts, *files.inputs, *files.verdicts, *([] if dataset is None else [dataset])]
     return {
         "rollprof": metadata.version("rollprof"),
-        "pass_rule": str(selection.rule),
         "seed": selection.seed,
         "options": {
             **selection.model_dump(exclude={"seed"}, mode="json"),

@@ -77,7 +77,7 @@ def top_up(
     written = [] if wanted.dry_run else _write(done, pairs)
     commands = _commands(done, pairs)
     if table.as_json:
-        about = {"target": str(target), "rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
+        about = {"target": str(target), "pass_rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
         rows = _shown(done.plan).head(table.limit or len(done.plan)).to_dicts()
         console.object({**about, "plan": rows, "written": written, "commands": commands})
         return

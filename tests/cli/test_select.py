@@ -71,7 +71,7 @@ def test_the_manifest_says_where_it_comes_from(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "set.manifest.json").read_text())
     assert (told["pass_rule"], told["seed"], told["chosen"]) == ("reward >= 1", 3, 2)
     assert told["options"]["pass_rate"] == "0.25:0.5"  # noqa: S105 - a range
-    assert [(one["rule"], one["in"], one["out"], one["left"]) for one in told["rules"]] == [
+    assert [(one["step"], one["in"], one["out"], one["left"]) for one in told["steps"]] == [
         ("has a score", 5, 0, 5),
         ("signal: max - min > 0", 5, 2, 3),
         ("pass rate in 0.25:0.5", 3, 1, 2),
@@ -197,11 +197,13 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     done = select(tmp_path, "--dry-run", "--pass-rate", "0.25:0.5", "--confidence", "0.35")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.split("\n")[:4] == [
-        "rule                                         in  out  left",
+        "step                                         in  out  left",
         "has a score                                   5    0     5",
         "signal: max - min > 0                         5    2     3",
         "pass rate in 0.25:0.5 with probability 0.35   3    2     1",
     ]
+    told = object_of(select(tmp_path, "--dry-run", "--json", "--score", "output_tokens"))
+    assert (told["pass_rule"], told["steps"][0]["step"]) == ("output_tokens >= 1", "has a score")
     assert "A filter on the observed pass rate alone keeps 2: of these 1 are" in done.stderr
     assert contents_of(tmp_path) == before
 
