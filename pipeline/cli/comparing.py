@@ -141,7 +141,7 @@ def _print(
         text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
         print_content(text.encode() + b"\n", table, files, kept)
     elif form in {"table", "md"}:
-        shown = Shown(form, question.flips, table.limit)
+        shown = Shown(form=form, flips=question.flips, limit=table.limit)
         texts = [text_of(named, one, options, shown) for named, one in found]
         print_content("\n\n".join([*texts, f"Verdicts: {RULE}"]).encode() + b"\n", table, files, kept)
     else:
