@@ -16,7 +16,7 @@ from pipeline.errors import SourceError
 from pipeline.frames.contents import task_contents
 from pipeline.frames.failures import scan_failures
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
-from pipeline.frames.lazy import collect_all, lazy_frame
+from pipeline.frames.lazy import collect_all, lazy_frame, with_missing
 from pipeline.frames.metrics import RAW
 from pipeline.frames.profiled import planned_rows
 from pipeline.frames.rollouts import scan_rollouts
@@ -184,12 +184,7 @@ class Run:
     def _judged(self, finished: pl.LazyFrame) -> pl.LazyFrame:
         """Rollouts with their verdicts, where there are any."""
         if not self.files.verdicts:
-            missing = {"_verdict": pl.String(), "_findings": pl.List(pl.String)}
-            return finished.pipe_with_schema(
-                lambda rows, schema: rows.with_columns(
-                    pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
-                )
-            )
+            return with_missing(finished, {"_verdict": pl.String(), "_findings": pl.List(pl.String)})
         verdicts = last_verdicts(self.verdict_lines)
         theirs = finished.drop(*names.FINDINGS, strict=False)
         return theirs.join(verdicts, on=names.KEY, how="left", maintain_order="left")

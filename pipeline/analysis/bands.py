@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.analysis.plain import plain_number
-from pipeline.analysis.posterior import jeffreys
+from pipeline.analysis.posterior import jeffreys, mass
 from pipeline.errors import UsageError
 
 EDGES = (0.2, 0.4, 0.6, 0.8)
@@ -78,25 +78,21 @@ def need_width(span: Span) -> None:
 
 
 def in_band(span: Span) -> pl.Expr:
-    """The probability (Float64, 0-1) that a task's pass rate lies in a range, by its posterior.
+    """The probability (Float64, 0-1) that the pass rate of a row with `rollouts` and `passed` lies in a range.
 
-    For Beta(α, β) it is I(high; α, β) - I(low; α, β), with I the regularized incomplete beta function; a task without
-    voting rollouts has the prior.
+    That is the `mass` of its posterior, see `jeffreys`; a task without voting rollouts has the prior.
 
     Args:
         span: The range.
     """
-    low, high = (min(max(end, 0.0), 1.0) for end in span)
 
-    def mass(pair: pl.Series) -> pl.Series:
-        from scipy.special import betainc
-
-        a, b = (pair.struct.field(name).to_numpy() for name in ("alpha", "beta"))
-        return pl.Series(betainc(a, b, high) - betainc(a, b, low), dtype=pl.Float64)
+    def within(pair: pl.Series) -> pl.Series:
+        alpha, beta = (pair.struct.field(name).to_numpy() for name in ("alpha", "beta"))
+        return pl.Series(mass(alpha, beta, span), dtype=pl.Float64)
 
     posterior = jeffreys(pl.col("rollouts"), pl.col("passed"))
     return pl.struct(alpha=posterior["alpha"], beta=posterior["beta"]).map_batches(
-        mass, return_dtype=pl.Float64, is_elementwise=True
+        within, return_dtype=pl.Float64, is_elementwise=True
     )
 
 
@@ -113,12 +109,12 @@ def misfiled(pool: pl.DataFrame, span: Span, *, confidence: float) -> dict[str, 
         `overlooked`: others that it keeps; `expected`: how many tasks the naive filter files on the wrong side, as
         the posteriors expect it.
     """
-    mass, naive = pl.col("in_band"), span.has(pl.col("pass_rate"))
-    wrong = pl.when(naive).then(1.0 - mass).otherwise(mass)
+    within, naive = pl.col("in_band"), span.has(pl.col("pass_rate"))
+    wrong = pl.when(naive).then(1.0 - within).otherwise(within)
     told = pool.select(
         naive=naive.sum(),
-        unsure=(naive & (mass < confidence)).sum(),
-        overlooked=(~naive & (mass >= confidence)).sum(),
+        unsure=(naive & (within < confidence)).sum(),
+        overlooked=(~naive & (within >= confidence)).sum(),
         expected=wrong.sum(),
     )
     return told.row(0, named=True)

@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.scoring import PassRule, voting
+from pipeline.analysis.tasks import by_task
 from pipeline.frames.lazy import collect
 from pipeline.groups import GROUP, number, per_group
 from pipeline.profile.expressions import column, metrics_of
@@ -40,9 +41,11 @@ def candidates(run: Run, rule: PassRule, *metrics: str) -> pl.LazyFrame:
         UsageError: There is no such metric, or it holds no numbers.
     """
     votes = voting(run, rule, *metrics)
+    counted = by_task(votes).select(*GROUP, *FIGURES, "mean_score")
     figures = per_group(votes, GROUP, **_figures(votes))
     return (
         _planned(run)
+        .join(counted, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
         .join(figures, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
         .join(_samples(run), on=GROUP, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(pl.col(*FIGURES).fill_null(0))
@@ -51,14 +54,12 @@ def candidates(run: Run, rule: PassRule, *metrics: str) -> pl.LazyFrame:
 
 
 def _figures(votes: pl.LazyFrame) -> dict[str, pl.Expr]:
+    """What a choice may rest on beside the figures of `by_task`."""
     schema = votes.collect_schema()
     numeric = [name for name in metrics_of(schema) if schema[name].is_numeric()]
     known = collect(votes.select(pl.col("_verdict").cast(pl.String).unique()))["_verdict"].drop_nulls().sort()
     score = pl.col("_score")
     return {
-        "rollouts": pl.len(),
-        "passed": pl.col("_passed").sum().cast(pl.UInt32),
-        "mean_score": score.mean().clip(score.min(), score.max()),
         "min_score": score.min(),
         "max_score": score.max(),
         **{f"{MEAN}{name}": number(name).mean() for name in numeric},

@@ -9,12 +9,11 @@ import polars as pl
 from pipeline.analysis.intervals import clustered_means
 from pipeline.analysis.measures import Measure
 from pipeline.analysis.pairing import SIDES, Pairs
+from pipeline.analysis.rounding import NOISE
 from pipeline.frames.lazy import collect
 from pipeline.groups import per_group
 from pipeline.profile.expressions import column, finite
 
-NO_CHANGE = 1e-12
-"""Differences of means that are this small come from rounding."""
 FIGURES = ("tasks", "base", "candidate", "change", "se", "low_95", "high_95", "up", "down", "same")
 
 
@@ -118,7 +117,7 @@ def _counts(measures: Sequence[Measure]) -> dict[str, pl.Expr]:
         change = _change(one)
         figures[f"{place} base"] = finite(pl.col(f"base {one.column}").mean())
         figures[f"{place} candidate"] = finite(pl.col(f"candidate {one.column}").mean())
-        figures[f"{place} up"] = (change > NO_CHANGE).sum()
-        figures[f"{place} down"] = (change < -NO_CHANGE).sum()
-        figures[f"{place} same"] = (change.abs() <= NO_CHANGE).sum()
+        figures[f"{place} up"] = (change > NOISE).sum()
+        figures[f"{place} down"] = (change < -NOISE).sum()
+        figures[f"{place} same"] = (change.abs() <= NOISE).sum()
     return figures

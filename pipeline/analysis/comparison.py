@@ -18,7 +18,17 @@ from pipeline.analysis.measures import (
     measures_of,
     sums_by_task,
 )
-from pipeline.analysis.pairing import CONTENT, INDEX, Pairs, conflicts, paired, pooled, renumbered, task_keys
+from pipeline.analysis.pairing import (
+    CONTENT,
+    INDEX,
+    Pairs,
+    conflicts,
+    content_of_both,
+    paired,
+    pooled,
+    renumbered,
+    task_keys,
+)
 from pipeline.analysis.permutation import SignFlip, sign_flip_test
 from pipeline.analysis.same_rollouts import Matched, same_rollouts
 from pipeline.analysis.scoring import PassRule
@@ -123,7 +133,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
     if matched is not None:
         rollouts = (matched.of(rollouts[0]), matched.of(rollouts[1]))
-    of: Of = "row" if base.has_input_rows and candidate.has_input_rows else "prompt"
+    of = content_of_both(base, candidate)
     key = chosen.key if matched is None else INDEX
     keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))
     pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
@@ -142,7 +152,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
         infrastructure=infrastructure(changed, measures, by),
         alone=pairs.alone,
         flips=task_flips(pairs.frame) if matched is None else rollout_flips(matched.rollouts),
-        facts=_facts(base, candidate, key, keys, pairs, change, of, matched),
+        facts=_facts(base, candidate, key=key, keys=keys, pairs=pairs, change=change, of=of, matched=matched),
     )
 
 
@@ -165,7 +175,15 @@ def _overall(changed: pl.DataFrame) -> dict[str, object] | None:
 
 
 def _facts(
-    base: Run, candidate: Run, key: str, keys: Sides, pairs: Pairs, change: Change, of: Of, matched: Matched | None
+    base: Run,
+    candidate: Run,
+    *,
+    key: str,
+    keys: Sides,
+    pairs: Pairs,
+    change: Change,
+    of: Of,
+    matched: Matched | None,
 ) -> Facts:
     unread = ""
     contents: Sides | None = keys if key == CONTENT else None

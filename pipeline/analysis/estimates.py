@@ -30,7 +30,7 @@ class Figure(NamedTuple):
         total: The column of tasks that it is the mean of.
         weight: The column of their weights.
         least: How many rollouts a task needs to have a value.
-        rule: The score, or the rule by which it passes.
+        pass_rule: The score, or the rule by which it passes.
         lack: What to say where there is no value; else that tasks have too few rollouts.
     """
 
@@ -40,7 +40,7 @@ class Figure(NamedTuple):
     total: str
     weight: str
     least: int
-    rule: str
+    pass_rule: str
     lack: str | None = None
 
 
@@ -90,8 +90,8 @@ def with_intervals(
         drawn: How.
 
     Returns:
-        `by`, then `part`, `figure`, `k`, `value`, `se`, `interval`, `low`, `high`, `tasks`, `rollouts`, `rule`, `note`,
-        as `statistics` has them; by figure, group and interval.
+        `by`, then `part`, `figure`, `k`, `value`, `se`, `interval`, `low`, `high`, `tasks`, `rollouts`, `pass_rule`,
+        `note`, as `statistics` has them; by figure, group and interval.
     """
     known = _listed(figures)
     least = sorted({1, *(one.least for one in figures)})
@@ -116,7 +116,7 @@ def with_intervals(
     ordered = told.pipe(_with_notes).sort("place", "order", maintain_order=True)
     return together(ordered, by).select(
         *map(column, by),
-        *("part", "figure", "k", "value", "se", "interval", "low", "high", "tasks", "rollouts", "rule", "note"),
+        *("part", "figure", "k", "value", "se", "interval", "low", "high", "tasks", "rollouts", "pass_rule", "note"),
     )
 
 
@@ -125,7 +125,10 @@ def _listed(figures: Sequence[Figure]) -> pl.LazyFrame:
     columns = {
         "mean": [str(place) for place in range(len(figures))],
         "place": range(len(figures)),
-        **{name: [getattr(one, name) for one in figures] for name in ("part", "figure", "k", "least", "rule", "lack")},
+        **{
+            name: [getattr(one, name) for one in figures]
+            for name in ("part", "figure", "k", "least", "pass_rule", "lack")
+        },
     }
     return pl.LazyFrame(columns, schema_overrides={"k": pl.Int64, "lack": pl.String, "least": pl.Int64})
 

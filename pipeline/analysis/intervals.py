@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.resampling import resampled_means
+from pipeline.analysis.rounding import NOISE
 from pipeline.groups import number, per_group, together
 from pipeline.profile.expressions import column, t_quantiles
 
@@ -20,8 +21,6 @@ Means = Mapping[str, tuple[str, str]]
 
 MEAN: Means = {"mean": ("total", "weight")}
 LIMITS = {"low": pl.Float64(), "high": pl.Float64()}
-NOISE = 1e-12
-"""What is left of a spread that is none, relative to the mean, when sums are rounded."""
 
 
 def clustered_means(
@@ -93,7 +92,11 @@ def bootstrap_means(
 
         def of_groups(frame: pl.DataFrame) -> pl.DataFrame:
             groups = frame.partition_by(by, maintain_order=True) if by else [frame]
-            parts = [_of_group(one, by, means, sums, upper, draws, seed) for one in groups if len(one)]
+            parts = [
+                _of_group(one, by, means=means, sums=sums, upper=upper, draws=draws, seed=seed)
+                for one in groups
+                if len(one)
+            ]
             return pl.concat([pl.DataFrame(schema=found), *parts])
 
         return rows.map_batches(of_groups, schema=found)
@@ -169,7 +172,14 @@ def _with_limits(rows: pl.LazyFrame, units: str, upper: float) -> pl.LazyFrame:
 
 
 def _of_group(
-    group: pl.DataFrame, by: Sequence[str], means: Means, sums: Sequence[str], upper: float, draws: int, seed: int
+    group: pl.DataFrame,
+    by: Sequence[str],
+    *,
+    means: Means,
+    sums: Sequence[str],
+    upper: float,
+    draws: int,
+    seed: int,
 ) -> pl.DataFrame:
     """The bootstrap intervals of one group: a row a mean."""
     pairs = [(sums.index(total), sums.index(weight)) for total, weight in means.values()]

@@ -10,6 +10,7 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.scoring import PassRule
 from pipeline.columns import planned, with_numbers
+from pipeline.frames.lazy import with_missing
 from pipeline.groups import number, per_group
 from pipeline.profile.expressions import column, metrics_of
 from pipeline.run import Run
@@ -109,12 +110,7 @@ def _planned(run: Run) -> pl.LazyFrame:
     """The planned rollouts; what a quality check says is only joined where one was made."""
     if run.files.verdicts:
         return planned(run)
-    missing = {"_verdict": pl.String(), "_truncated": pl.Boolean()}
-    return run.aligned.frame.pipe_with_schema(
-        lambda rows, schema: rows.with_columns(
-            pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
-        )
-    )
+    return with_missing(run.aligned.frame, {"_verdict": pl.String(), "_truncated": pl.Boolean()})
 
 
 def _with_score(rows: pl.LazyFrame, rule: PassRule) -> pl.LazyFrame:

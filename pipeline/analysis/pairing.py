@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.measures import Measure
+from pipeline.analysis.plain import plain_text
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.options import ROOTS
@@ -57,6 +58,11 @@ def _path_of(key: str) -> str:
     return key if key.startswith(ROOTS) else f"input.{key}"
 
 
+def content_of_both(base: Run, candidate: Run) -> Of:
+    """What of the contents of two runs can be compared: input rows where both have them, else what was asked."""
+    return "row" if base.has_input_rows and candidate.has_input_rows else "prompt"
+
+
 def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
     """What each task is known by: `_ng_task_index` (Int64), `_key` (String; null where a task has no such field).
 
@@ -82,7 +88,7 @@ def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
             f"no row has {key}", hint="It is a field of the input row, dotted; row.NAME is one of the rollout."
         )
     values = run.aligned.frame.group_by(task, maintain_order=True).agg(_key=column(name).drop_nulls().first())
-    return collect(values.with_columns(_as_text("_key", values.collect_schema()["_key"])))
+    return collect(values.with_columns(_key=plain_text(pl.col("_key"), values.collect_schema()["_key"])))
 
 
 def paired(
@@ -159,13 +165,3 @@ def _units(tasks: pl.LazyFrame, keys: pl.DataFrame, measures: Sequence[Measure],
     ]
     counts = [pl.col(f"count {one.column}").alias(f"{side} count {one.column}") for one in measures]
     return units.select("_key", "_task", "_agent", *means, *counts)
-
-
-def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Values as text; a whole number in doubles is written as one."""
-    value = pl.col(name)
-    if not dtype.is_float():
-        return value.cast(pl.String)
-    whole = (value == value.floor()) & (value.abs() < 2.0**53)
-    text = pl.when(whole).then(value.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(value.cast(pl.String))
-    return text.alias(name)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 PRIOR = 0.5
 """Both parameters of Jeffreys' prior for a share, Beta(½, ½)."""
@@ -23,6 +28,47 @@ def jeffreys(rollouts: pl.Expr, passed: pl.Expr) -> dict[str, pl.Expr]:
     """
     right = passed.cast(pl.Float64)
     return {"alpha": right + PRIOR, "beta": rollouts.cast(pl.Float64) - right + PRIOR}
+
+
+def mass(alpha: ndarray, beta: ndarray, span: tuple[float, float]) -> ndarray:
+    """The probability (0-1) that a pass rate whose posterior is Beta(α, β) lies in a range.
+
+    I(high; α, β) - I(low; α, β), with I the regularized incomplete beta function, the distribution function of
+    Beta(α, β). Ends beyond 0 and 1 are taken for these.
+
+    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 2nd ed. 1995, chapter 25.
+
+    Args:
+        alpha: First parameter of each posterior.
+        beta: Second parameter.
+        span: The lower and the upper end of the range.
+    """
+    from scipy.special import betainc
+
+    low, high = (min(max(end, 0.0), 1.0) for end in span)
+    found: ndarray = betainc(alpha, beta, high) - betainc(alpha, beta, low)
+    return found
+
+
+def half_width(alpha: ndarray, beta: ndarray, *, confidence: float) -> ndarray:
+    """Half the width of the equal-tailed interval of a pass rate whose posterior is Beta(α, β).
+
+    The interval is between the quantiles (1 ∓ confidence) / 2 of the posterior; with the parameters of `jeffreys` it is
+    Jeffreys' interval.
+
+    Source: L. D. Brown, T. T. Cai and A. DasGupta, Interval Estimation for a Binomial Proportion, Statistical
+    Science 16, 2001, section 3.1.2.
+
+    Args:
+        alpha: First parameter of each posterior.
+        beta: Second parameter.
+        confidence: How much of the posterior the interval holds.
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    found: ndarray = (betaincinv(alpha, beta, 1 - tail) - betaincinv(alpha, beta, tail)) / 2
+    return found
 
 
 def mixed_share(alpha: pl.Expr, beta: pl.Expr, *, size: int) -> pl.Expr:

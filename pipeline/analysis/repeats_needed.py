@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from pipeline.analysis.bands import Span, in_band, need_width
-from pipeline.analysis.credible import half_width
+from pipeline.analysis.bands import Span, need_width
 from pipeline.analysis.plain import plain_number
-from pipeline.analysis.posterior import PRIOR, jeffreys
-from pipeline.errors import UsageError
+from pipeline.analysis.posterior import half_width, jeffreys, mass
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -34,29 +32,21 @@ class Target(BaseModel):
     Attributes:
         band: It is to be either in the band or out of it with a probability of at least `confidence`.
         half_width: Its interval, which holds it with the probability `confidence`, is to be at most twice that wide.
-        confidence: How sure that is to be.
+        confidence: How sure that is to be; with 0.5 and less, in and out of the band could both hold.
         max_repeats: How many more rollouts of a task are worth it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     band: Span | None = None
-    half_width: float | None = None
-    confidence: float = 0.9
+    half_width: float | None = Field(default=None, gt=0, lt=0.5)
+    confidence: float = Field(default=0.9, gt=0.5, lt=1)
     max_repeats: int = Field(default=64, ge=1)
 
     @model_validator(mode="after")
     def _fit(self) -> Target:
         if self.band is not None:
             need_width(self.band)
-        if not 0.5 < self.confidence < 1:  # noqa: PLR2004 - below, in and out could both hold
-            raise UsageError(
-                f"--confidence {plain_number(self.confidence)} is none", hint="It is above 0.5 and below 1."
-            )
-        if self.half_width is not None and not 0 < self.half_width < 0.5:  # noqa: PLR2004 - pass rates lie in 0 to 1
-            raise UsageError(
-                f"--half-width {plain_number(self.half_width)} says nothing", hint="It is above 0 and below 0.5."
-            )
         return self
 
     def __str__(self) -> str:
@@ -100,8 +90,8 @@ def _with_needs(groups: pl.DataFrame, *, target: Target) -> pl.DataFrame:
     alpha, beta = different["alpha"].to_numpy(), different["beta"].to_numpy()
     needed, settled = _least(alpha, beta, target)
     found = different.select(COUNTS).with_columns(
-        in_band=in_band(target.band) if target.band else pl.lit(None, pl.Float64),
-        half_width=pl.Series(half_width(alpha, beta, target.confidence)),
+        in_band=pl.Series(mass(alpha, beta, target.band)) if target.band else pl.lit(None, pl.Float64),
+        half_width=pl.Series(half_width(alpha, beta, confidence=target.confidence)),
         reason=_reasons(alpha, beta, target),
         needed=pl.Series(needed, dtype=pl.Int64),
         settled=pl.Series(settled, dtype=pl.Boolean),
@@ -135,14 +125,13 @@ def _met(alpha: ndarray, beta: ndarray, target: Target) -> ndarray:
     if target.band is not None:
         met &= _decided(alpha, beta, target.band, target.confidence)
     if target.half_width is not None:
-        met &= half_width(alpha, beta, target.confidence) <= target.half_width
+        met &= half_width(alpha, beta, confidence=target.confidence) <= target.half_width
     return met
 
 
 def _decided(alpha: ndarray, beta: ndarray, band: Span, confidence: float) -> ndarray:
     """Whether a pass rate is in the band or out of it with this probability."""
-    expected = pl.DataFrame({"passed": (alpha - PRIOR).ravel(), "rollouts": (alpha + beta - 2 * PRIOR).ravel()})
-    within = expected.select(in_band(band)).to_series().to_numpy().reshape(alpha.shape)
+    within = mass(alpha, beta, band)
     decided: ndarray = (within >= confidence) | (1 - within >= confidence)
     return decided
 
@@ -152,7 +141,7 @@ def _reasons(alpha: ndarray, beta: ndarray, target: Target) -> pl.Series:
     if target.band is not None:
         straddles = list(~_decided(alpha, beta, target.band, target.confidence))
     if target.half_width is not None:
-        wide = list(half_width(alpha, beta, target.confidence) > target.half_width)
+        wide = list(half_width(alpha, beta, confidence=target.confidence) > target.half_width)
     told = [
         ", ".join(word for word, holds in (("straddles", one), ("wide", other)) if holds) or None
         for one, other in zip(straddles, wide, strict=True)

@@ -39,7 +39,7 @@ def screened(candidates: pl.LazyFrame, rules: Sequence[Rule]) -> pl.LazyFrame:
 def left_out(screened_candidates: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
     """How many candidates each rule leaves out of those that the rules before it have kept.
 
-    Columns: `rule` (String), `in`, `out`, `left` (Int64): candidates before it, left out by it, and after it.
+    Columns: `step` (String: the rule), `in`, `out`, `left` (Int64): candidates before it, left out by it, and after it.
     """
     by_rule = dict(screened_candidates[LEFT_BY].drop_nulls().value_counts().iter_rows())
     out = [int(by_rule.get(number, 0)) for number in range(len(rules))]
@@ -49,7 +49,7 @@ def left_out(screened_candidates: pl.DataFrame, rules: Sequence[Rule]) -> pl.Dat
 
 def steps(told: Sequence[tuple[str, int, int]]) -> pl.DataFrame:
     """Steps as a frame with the columns of `left_out`: what each is, how many came, and how many it left out."""
-    schema = {"rule": pl.String, "in": pl.Int64, "out": pl.Int64}
+    schema = {"step": pl.String, "in": pl.Int64, "out": pl.Int64}
     return pl.DataFrame(told, schema=schema, orient="row").with_columns(left=pl.col("in") - pl.col("out"))
 
 

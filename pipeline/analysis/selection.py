@@ -27,7 +27,7 @@ class Selection(BaseModel):
     """Which tasks are wanted.
 
     Attributes:
-        rule: Which metric is the score, and when a rollout passes.
+        pass_rule: Which metric is the score, and when a rollout passes.
         pass_rate: Where pass rates have to lie.
         confidence: How probable that has to be; None to take the observed rate for the true one.
         tolerance: How much the scores of a task may differ and still carry no signal.
@@ -47,7 +47,7 @@ class Selection(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rule: PassRule = PassRule()
+    pass_rule: PassRule = PassRule()
     pass_rate: AsText | None = None
     confidence: float | None = Field(default=None, gt=0, lt=1)
     tolerance: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -142,7 +142,7 @@ def select(candidates: pl.DataFrame, selection: Selection) -> Selected:
     if selection.stages is not None:
         domain = None if selection.domain is None else field_column(selection.domain)
         chosen = staged(chosen, selection.stages, seed=selection.seed, domain=domain)
-    return Selected(chosen, control, counts, bands, compared, short)
+    return Selected(chosen=chosen, control=control, steps=counts, bands=bands, misfiled=compared, short=short)
 
 
 def _rules(selection: Selection) -> list[Rule]:

@@ -37,7 +37,7 @@ FIGURES: dict[str, pl.DataType] = {
     "high": pl.Float64(),
     "tasks": pl.UInt32(),
     "rollouts": pl.UInt32(),
-    "rule": pl.String(),
+    "pass_rule": pl.String(),
     "note": pl.String(),
 }
 EVERYTHING = "_everything"
@@ -91,7 +91,7 @@ def statistics(run: Run, rule: PassRule, options: StatsOptions | None = None) ->
     `by`, null but in `group`; `part` (String): completeness, missing, means, passing, majority, variance or signal;
     `figure` (String), `k` (Int64, null for figures of all rollouts); `failure_class` (String); `value`, `se` (Float64);
     `interval` (String): what `low` and `high` (Float64) are; `tasks`, `rollouts` (UInt32): what the value is over;
-    `rule` (String): the score, or the rule by which it passes; `note` (String): why a number is null, and the like.
+    `pass_rule` (String): the score, or the rule by which it passes; `note` (String): why a number is null.
 
     Args:
         run: What is asked about.
@@ -138,9 +138,9 @@ def _parts(rows: _Rows, by: Sequence[str], rule: PassRule, options: StatsOptions
     complete = collect(completeness(rows.planned, by)).lazy()
     lost = collect(without_score(rows.planned, rows.failures, by)).lazy()
     score = pl.lit(rule.score)
-    yield _counts(complete, lost, by).with_columns(rule=score)
+    yield _counts(complete, lost, by).with_columns(pass_rule=score)
     bounds = mean_bounds(complete, lost, rows.votes, by)
-    yield bounds.with_columns(part=pl.lit("missing"), rule=score)
+    yield bounds.with_columns(part=pl.lit("missing"), pass_rule=score)
     tasks = (
         by_task(rows.votes, by)
         .pipe(with_passing, rows.ks)
@@ -151,7 +151,7 @@ def _parts(rows: _Rows, by: Sequence[str], rule: PassRule, options: StatsOptions
     drawn = estimates.Drawn(options.confidence, options.draws, options.seed)
     known = estimates.catalogue(rule, ks=rows.ks, sizes=options.group_sizes, answer=options.answer_field or ANSWER)
     yield estimates.with_intervals(kept, rows.votes, by, known, drawn)
-    yield variance_components(kept, by).with_columns(part=pl.lit("variance"), rule=score)
+    yield variance_components(kept, by).with_columns(part=pl.lit("variance"), pass_rule=score)
 
 
 def _counts(complete: pl.LazyFrame, lost: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:

@@ -7,6 +7,7 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.repeats_needed import Target, repeats_needed
 from pipeline.analysis.scoring import PassRule, voting
+from pipeline.analysis.tasks import by_task
 from pipeline.columns import measured
 from pipeline.groups import GROUP, number, per_group
 from pipeline.run import Run
@@ -60,7 +61,7 @@ def topup_plan(
     """
     keys = pl.LazyFrame(schema=dict.fromkeys(names.KEY, pl.Int64)) if redo is None else redo.select(names.KEY)
     votes = voting(run, rule).join(keys, on=names.KEY, how="anti")
-    counted = per_group(votes.select(*GROUP, "_passed"), GROUP, rollouts=pl.len(), passed=pl.col("_passed").sum())
+    counted = by_task(votes).select(*GROUP, "rollouts", "passed")
     groups = _planned(run, keys, max_attempts=max_attempts)
     known = groups.join(counted, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
     known = known.with_columns(pl.col("rollouts", "passed").fill_null(0))

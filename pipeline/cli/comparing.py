@@ -135,13 +135,13 @@ def _print(
     form = form_of(table)
     files = [run.files for run in runs]
     if form == "json":
-        about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "rule": RULE}
-        how = {"passes": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
+        about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "verdict_rule": RULE}
+        how = {"pass_rule": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
         compared = [as_object(named, one, flips=question.flips, limit=table.limit) for named, one in found]
         text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
         print_content(text.encode() + b"\n", table, files, kept)
     elif form in {"table", "md"}:
-        shown = Shown(form, question.flips, table.limit)
+        shown = Shown(form=form, flips=question.flips, limit=table.limit)
         texts = [text_of(named, one, options, shown) for named, one in found]
         print_content("\n\n".join([*texts, f"Verdicts: {RULE}"]).encode() + b"\n", table, files, kept)
     else:

@@ -11,6 +11,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT, SIDES
+from pipeline.analysis.rounding import NOISE
 from pipeline.cli.comparison_notes import Named, first_of
 from pipeline.cli.tables import SHOWN_TO_PEOPLE
 from pipeline.output.tables import cell, write_table
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pipeline.output.tables import Format
 
 SHARES = ("missing", "failed", "masked", "unscored", "truncated", "unhealthy")
-NO_NEWS = 1e-12
 Facts = Sequence[tuple[str, str]]
 
 
@@ -66,7 +66,7 @@ def _verdict(found: Comparison, options: CompareOptions) -> Facts:
     if change.change is None:
         return [("Verdict", f"{found.verdict}: no task has a {score} in both runs")]
     way = "rose" if change.change > 0 else "fell"
-    moved = "did not move" if abs(change.change) <= NO_NEWS else f"{way} by {cell(abs(change.change))}"
+    moved = "did not move" if abs(change.change) <= NOISE else f"{way} by {cell(abs(change.change))}"
     row = found.changes.row(0, named=True)
     means = f"{cell(row['base'])} → {cell(row['candidate'])}"
     return [("Verdict", f"{found.verdict}: {score} {moved} on average over {_tasks_word(change.tasks)} ({means})")]
@@ -131,7 +131,7 @@ def _infrastructure(found: Comparison) -> Facts:
         text = (
             f"{_signed(row['lost_as_zero_change'])} with missing, masked and unscored rollouts as 0, of which "
             f"{_signed(lost)} is lost rollouts"
-            if abs(lost) > NO_NEWS
+            if abs(lost) > NOISE
             else "no part of the change is lost rollouts"
         )
         told.append(("Lost", text))
@@ -139,11 +139,11 @@ def _infrastructure(found: Comparison) -> Facts:
         text = (
             f"{_signed(row['untroubled_change'])} without truncated and unhealthy rollouts, so these are "
             f"{_signed(troubled)} of the change"
-            if abs(troubled) > NO_NEWS
+            if abs(troubled) > NOISE
             else "no part of the change is truncated or unhealthy rollouts"
         )
         told.append(("Truncated", text))
-    moved = [f"{name} {_signed(row[f'{name}_change'])}" for name in SHARES if abs(row[f"{name}_change"] or 0) > NO_NEWS]
+    moved = [f"{name} {_signed(row[f'{name}_change'])}" for name in SHARES if abs(row[f"{name}_change"] or 0) > NOISE]
     return [*told, ("Shares", ", ".join(moved) or f"none of {', '.join(SHARES)} changed")]
 
 

@@ -23,7 +23,7 @@ from pipeline.output.datasets import TaskSet, Wrote, manifest_path, write_sets
 from pipeline.output.export import sha256_of
 from pipeline.output.files import make_folder
 from pipeline.output.originals import Line, originals
-from pipeline.output.task_lines import asked_by, has_fields, pair_lines, profiled, samples
+from pipeline.output.task_lines import asked_by, pair_lines, profiled, samples
 from pipeline.report.selection import run_level_notes
 from pipeline.sources.asking import RunLevel
 from pipeline.sources.files import Source
@@ -82,7 +82,7 @@ def write(training: Training, told: dict[str, Any], console: Console, *, kept: S
     wrote = write_sets(sets, lines, manifest_path(output), partial(_about, training, told))
     for note in run_level_notes(level):
         console.warn(note)
-    if dataset is None and not training.selection.pairs and not has_fields(run):
+    if dataset is None and not training.selection.pairs and not run.has_input_rows:
         console.warn("the run has no inputs file: the lines hold prompt and agent, and nothing that a verifier needs")
     return wrote
 
@@ -106,12 +106,12 @@ def _lines(training: Training, tasks: pl.DataFrame, level: RunLevel) -> Iterator
     """The lines of all the tasks that are written."""
     run, dataset = training.run, training.dataset
     if training.selection.pairs:
-        votes = voting(run, training.selection.rule).join(tasks.lazy(), on=GROUP, how="semi", nulls_equal=True)
+        votes = voting(run, training.selection.pass_rule).join(tasks.lazy(), on=GROUP, how="semi", nulls_equal=True)
         return pair_lines(run, collect(pairs(votes)), level)
     if dataset is None:
         lines = samples(run, tasks, level)
     else:
-        lines = originals(dataset, asked_by(run, tasks), fields=has_fields(run))
+        lines = originals(dataset, asked_by(run, tasks), fields=run.has_input_rows)
     return profiled(lines, tasks, _model(training)) if training.write_back else lines
 
 
@@ -123,7 +123,7 @@ def _model(training: Training) -> str:
     """
     if training.model is not None:
         return training.model
-    votes = voting(training.run, training.selection.rule)
+    votes = voting(training.run, training.selection.pass_rule)
     known = collect(votes.select(pl.col(MODEL).cast(pl.String).unique()))[MODEL].drop_nulls().sort().to_list()
     if len(known) == 1:
         return str(known[0])
@@ -137,7 +137,6 @@ def _about(training: Training, told: dict[str, Any], wrote: list[Wrote]) -> dict
     sources = [*files.rollouts, *files.inputs, *files.verdicts, *([] if dataset is None else [dataset])]
     return {
         "rollprof": metadata.version("rollprof"),
-        "pass_rule": str(selection.rule),
         "seed": selection.seed,
         "options": {
             **selection.model_dump(exclude={"seed"}, mode="json"),

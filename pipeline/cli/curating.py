@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from pipeline import names
 from pipeline.analysis import sampling
@@ -18,6 +17,7 @@ from pipeline.analysis.stages import summary
 from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
 from pipeline.cli.opening import opened
+from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
@@ -49,12 +49,8 @@ def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Sel
     """
     rate = None if choice.pass_rate is None else pass_rate_span(choice.pass_rate)
     asked = {**vars(choice), **vars(draw), "pass_rate": rate, "metrics": tuple(_metrics(choice)), "pairs": lines.pairs}
-    try:
-        return Selection(**{name: value for name, value in asked.items() if name not in {"tokens", "metric"}})
-    except ValidationError as error:
-        first = error.errors()[0]
-        option = f"--{str(first['loc'][0]).replace('_', '-')}"
-        raise UsageError(f"{option}: {first['msg']}", hint="See rollprof select --help.") from error
+    given = {name: value for name, value in asked.items() if name not in {"tokens", "metric"}}
+    return model_of(Selection, "select", **given)
 
 
 def _metrics(choice: ChoiceAsked) -> Iterator[tuple[str, Span]]:
@@ -72,7 +68,7 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
     """Chooses tasks of a run, writes them, and says what was left out.
 
     Args:
-        selection: What is chosen; its rule is that of `rule`.
+        selection: What is chosen; its rule of passing is that of `rule`.
         lines: What is written, and where to.
         asked: Which run, and how it is read.
         rule: When a rollout passes.
@@ -88,20 +84,28 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
     needed = [*fields_wanted(selection.fields), *([MODEL_WANTED] if lines.write_back and not lines.model else [])]
     run = opened(asked, console, needed=needed)
     passing, rules = rule_of_run(run, rule, console)
-    selection = selection.model_copy(update={"rule": passing})
+    selection = selection.model_copy(update={"pass_rule": passing})
     found = select(_pool(run, selection), selection)
     _tell(found, selection, console)
     stages = None
     if selection.stages is not None:
         stages = summary(found.chosen, None if selection.domain is None else field_column(selection.domain))
-    told = _told(found, stages)
+    told = _told(found, selection, stages)
     tables = selection_text(found.steps, found.bands, stages)
     if lines.dry_run or lines.output is None:
         if not console.as_json:
             print_bytes(f"{tables}\n".encode())
         console.object({**told, "outputs": []})
         return
-    training = Training(run, selection, found, lines.output, dataset, lines.write_back, lines.model)
+    training = Training(
+        run=run,
+        selection=selection,
+        found=found,
+        output=lines.output,
+        dataset=dataset,
+        write_back=lines.write_back,
+        model=lines.model,
+    )
     wrote = write(training, told, console, kept=rules)
     console.result(tables)
     what = "pair" if selection.pairs else "line"
@@ -128,7 +132,7 @@ def _check(selection: Selection, lines: LinesAsked) -> None:
 
 def _pool(run: Run, selection: Selection) -> pl.DataFrame:
     """The candidates with all that the choice rests on."""
-    pool = collect(candidates(run, selection.rule, *(metric for metric, _ in selection.metrics)))
+    pool = collect(candidates(run, selection.pass_rule, *(metric for metric, _ in selection.metrics)))
     for field in selection.fields:
         _need_field(run, pool, field)
     if selection.ratio is not None:
@@ -165,11 +169,12 @@ def _need_values(pool: pl.DataFrame, field: str, shares: Iterable[str]) -> None:
             raise UsageError(f"--ratio: no task has {field} {value!r}", hint=f"There are {listed}.")
 
 
-def _told(found: Selected, stages: pl.DataFrame | None) -> dict[str, Any]:
+def _told(found: Selected, selection: Selection, stages: pl.DataFrame | None) -> dict[str, Any]:
     """The tables of a choice for the manifest and for programs."""
     return {
+        "pass_rule": str(selection.pass_rule),
         "chosen": len(found.chosen),
-        "rules": found.steps.to_dicts(),
+        "steps": found.steps.to_dicts(),
         "bands": found.bands.to_dicts(),
         "naive_filter": found.misfiled,
         "stages": None if stages is None else stages.to_dicts(),
@@ -180,7 +185,7 @@ def _tell(found: Selected, selection: Selection, console: Console) -> None:
     """Warns of what the user may not expect of the choice."""
     if not len(found.chosen):
         last = found.steps.filter(pl.col("out") > 0)
-        why = f"; the last were left out by: {last['rule'][-1]}" if len(last) else ""
+        why = f"; the last were left out by: {last['step'][-1]}" if len(last) else ""
         console.warn(f"no task was chosen{why}")
     for value, missing in found.short.items():
         console.warn(f"{selection.shared} {value}: {missing:,} tasks too few for its share")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from pipeline.analysis.statistics import StatsOptions, statistics
 from pipeline.cli.opening import opened
+from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
 from pipeline.cli.tables import form_of, print_sections, print_table
@@ -22,7 +21,13 @@ if TYPE_CHECKING:
 
 
 def stats_options(
-    by: Sequence[str] | None, answer_field: str | None, group_size: str, draws: int, seed: int, confidence: float
+    *,
+    by: Sequence[str] | None,
+    answer_field: str | None,
+    group_size: str,
+    draws: int,
+    seed: int,
+    confidence: float,
 ) -> StatsOptions:
     """What was asked for, as one model.
 
@@ -33,18 +38,16 @@ def stats_options(
         sizes = tuple(int(text) for text in group_size.split(","))
     except ValueError as error:
         raise UsageError(f"--group-size {group_size!r}: not whole numbers", hint="Write it like 4,8,16.") from error
-    try:
-        return StatsOptions(
-            by=tuple(by or ()),
-            answer_field=answer_field,
-            group_sizes=sizes,
-            draws=draws,
-            seed=seed,
-            confidence=confidence,
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"--{first['loc'][0]}: {first['msg']}", hint="See rollprof stats --help.") from error
+    return model_of(
+        StatsOptions,
+        "stats",
+        by=tuple(by or ()),
+        answer_field=answer_field,
+        group_sizes=sizes,
+        draws=draws,
+        seed=seed,
+        confidence=confidence,
+    )
 
 
 def estimate(

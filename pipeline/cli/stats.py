@@ -35,5 +35,7 @@ def stats(
     from pipeline.cli.estimating import estimate, stats_options
 
     console = Console(as_json=table.as_json, quiet=asked.quiet)
-    options = stats_options(by, answer_field, group_size, draws, seed, confidence)
+    options = stats_options(
+        by=by, answer_field=answer_field, group_size=group_size, draws=draws, seed=seed, confidence=confidence
+    )
     estimate(options, rule, asked, fields, table, console)

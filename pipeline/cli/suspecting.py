@@ -6,18 +6,17 @@ import shlex
 from typing import TYPE_CHECKING
 
 import polars as pl
-from pydantic import ValidationError
 
 from pipeline import names
 from pipeline.analysis.majority import answers
 from pipeline.analysis.suspects.all_reasons import ANSWER_FIELD, Bounds, suspects
 from pipeline.analysis.suspects.listing import REASONS, Reason
 from pipeline.cli.opening import opened
+from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
 from pipeline.cli.tables import print_table
 from pipeline.columns import need
-from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 
 if TYPE_CHECKING:
@@ -52,17 +51,14 @@ def list_suspects(
 
 
 def _bounds(wanted: SuspectsAsked) -> Bounds:
-    try:
-        return Bounds(
-            min_rollouts=wanted.min_rollouts,
-            min_share=wanted.min_share,
-            max_chance=wanted.max_chance,
-            tolerance=wanted.tolerance,
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        option = "--" + str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"{option}: {first['msg']}", hint="See rollprof suspects --help.") from error
+    return model_of(
+        Bounds,
+        "suspects",
+        min_rollouts=wanted.min_rollouts,
+        min_share=wanted.min_share,
+        max_chance=wanted.max_chance,
+        tolerance=wanted.tolerance,
+    )
 
 
 def _answer_field(run: Run, asked: str | None, reasons: tuple[Reason, ...], console: Console) -> str:

@@ -16,6 +16,7 @@ from pipeline.analysis.scoring import PassRule, voting
 from pipeline.analysis.topping_up import given_up, topup_plan
 from pipeline.cli.called import command
 from pipeline.cli.opening import opened
+from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
 from pipeline.cli.selecting import selected
@@ -76,7 +77,7 @@ def top_up(
     written = [] if wanted.dry_run else _write(done, pairs)
     commands = _commands(done, pairs)
     if table.as_json:
-        about = {"target": str(target), "rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
+        about = {"target": str(target), "pass_rule": str(passing), "dry_run": wanted.dry_run, **_sums(done, wanted)}
         rows = _shown(done.plan).head(table.limit or len(done.plan)).to_dicts()
         console.object({**about, "plan": rows, "written": written, "commands": commands})
         return
@@ -107,7 +108,14 @@ def _target(wanted: TopUpAsked) -> Target:
         hint = "Give --pass-rate 0.2:0.8, --half-width 0.1, --redo _masked, or several of them."
         raise UsageError("nothing to top up for", hint=hint)
     band = None if wanted.pass_rate is None else pass_rate_span(wanted.pass_rate)
-    return Target(band=band, half_width=wanted.half_width, confidence=wanted.confidence, max_repeats=wanted.max_repeats)
+    return model_of(
+        Target,
+        "topup",
+        band=band,
+        half_width=wanted.half_width,
+        confidence=wanted.confidence,
+        max_repeats=wanted.max_repeats,
+    )
 
 
 def _planned(run: Run, wanted: TopUpAsked, target: Target, rule: PassRule) -> TopUp:

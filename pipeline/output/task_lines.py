@@ -22,11 +22,6 @@ MOST_TASKS = 20_000
 LOOKED_AT = 100
 
 
-def has_fields(run: Run) -> bool:
-    """Whether a run's samples have the fields of the rows that were planned; rollouts have only what was asked."""
-    return bool(run.files.inputs) or _is_profile(run)
-
-
 def samples(run: Run, tasks: pl.DataFrame, level: RunLevel) -> Iterator[Line]:
     """The sample of each task, in their order; they come as they are asked for.
 
@@ -54,7 +49,7 @@ def asked_by(run: Run, tasks: pl.DataFrame) -> dict[Key, Asking]:
     Raises:
         SourceError: A source is no longer what it was when it was read.
     """
-    fields = has_fields(run)
+    fields = run.has_input_rows  # rollouts have only what was asked
     asked: dict[Key, Asking] = {}
     with _opened(run, tasks) as found:
         for batch in tasks.iter_slices(_at_a_time(tasks)):
@@ -139,11 +134,7 @@ def _at_a_time(tasks: pl.DataFrame) -> int:
 def _shape(run: Run) -> Shape:
     if run.files.inputs:
         return sample_of_input
-    return sample_of_profile if _is_profile(run) else sample_of_rollout
-
-
-def _is_profile(run: Run) -> bool:
-    return not run.files.inputs and all(source.is_profile for source in run.files.rollouts)
+    return sample_of_profile if run.is_profile else sample_of_rollout
 
 
 def _paths(row: dict[str, Any], before: str = "") -> Iterator[str]:

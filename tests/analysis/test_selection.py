@@ -87,8 +87,8 @@ def test_without_options_only_signal_counts(tmp_path: Path) -> None:
         ({"pass_rate": Span(1.0, 1.0), "keep_no_signal": True}, [4, 7]),
         ({"metrics": (("output_tokens", Span(25, 25)),)}, [2, 6]),
         ({"metrics": (("output_tokens", Span(26, 99)), ("reward", Span(0, 0.2)))}, [1]),
-        ({"rule": PassRule(threshold=0.4), "pass_rate": Span(0.5, 0.5)}, [2, 6]),
-        ({"rule": PassRule(agents={"a": 0.4}), "pass_rate": Span(0.5, 0.5)}, [2, 6]),
+        ({"pass_rule": PassRule(threshold=0.4), "pass_rate": Span(0.5, 0.5)}, [2, 6]),
+        ({"pass_rule": PassRule(agents={"a": 0.4}), "pass_rate": Span(0.5, 0.5)}, [2, 6]),
         ({"pairs": True}, [1, 2, 3]),
         ({"pass_rate": Span(2, 3)}, []),
     ],
@@ -96,7 +96,7 @@ def test_without_options_only_signal_counts(tmp_path: Path) -> None:
 )
 def test_rules(options: dict[str, Any], wanted: list[int], tmp_path: Path) -> None:
     selection = Selection(**options)
-    assert chosen(select(pool_of(tmp_path, selection.rule), selection)) == wanted
+    assert chosen(select(pool_of(tmp_path, selection.pass_rule), selection)) == wanted
 
 
 def test_confidence(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_confidence(tmp_path: Path) -> None:
     assert chosen(found) == [1]
     assert found.misfiled is not None
     assert (found.misfiled["naive"], found.misfiled["unsure"], found.misfiled["overlooked"]) == (2, 1, 0)
-    assert found.steps["rule"][-1] == "pass rate in 0.15:0.4 with probability 0.9"
+    assert found.steps["step"][-1] == "pass rate in 0.15:0.4 with probability 0.9"
 
 
 def test_a_verdict_must_be_that_of_every_voting_rollout(tmp_path: Path) -> None:

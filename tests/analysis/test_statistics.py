@@ -40,7 +40,7 @@ def test_partial_credit(threshold: float, rates: tuple[float, float], tmp_path: 
     assert value(found, "mean score") == pytest.approx((0.875 + 0.31) / 2)
     assert value(found, "pass@k", 4) == 1.0
     assert value(found, "pass^k", 4) == 0.0
-    assert set(found.filter(part="passing")["rule"]) == {f"reward >= {threshold:g}", "reward"}
+    assert set(found.filter(part="passing")["pass_rule"]) == {f"reward >= {threshold:g}", "reward"}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

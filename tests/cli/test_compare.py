@@ -47,7 +47,7 @@ def compared(folder: Path, *words: str) -> dict[str, Any]:
 
 def test_the_public_case(folder: Path) -> None:
     found = compared(folder, "base.jsonl", "other.jsonl")
-    assert (found["schema_version"], found["base"], found["passes"]) == (1, "base.jsonl", "reward >= 1")
+    assert (found["schema_version"], found["base"], found["pass_rule"]) == (1, "base.jsonl", "reward >= 1")
     (one,) = found["comparisons"]
     assert abs(one["score"]["change"] - PUBLIC["mean"]) < 1e-12
     assert abs(one["score"]["se"] - PUBLIC["se"]) < 1e-12
@@ -269,8 +269,7 @@ def test_thresholds(folder: Path) -> None:
     done = compare(folder, "good.jsonl", "bad.jsonl", "--pass-threshold", "0", "--pass-threshold", "till=0.5")
     assert "reward >= 0, till: reward >= 0.5" in done.stdout
     tokens = compared(folder, "good.jsonl", "bad.jsonl", "--score", "output_tokens")
-    assert tokens["passes"] == "output_tokens >= 1"
-    assert tokens["comparisons"][0]["score"]["change"] == 0.0
+    assert (tokens["pass_rule"], tokens["comparisons"][0]["score"]["change"]) == ("output_tokens >= 1", 0.0)
 
 
 def test_the_commands_go_by_the_rule_of_the_comparison(folder: Path) -> None:

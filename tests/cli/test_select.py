@@ -71,7 +71,7 @@ def test_the_manifest_says_where_it_comes_from(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "set.manifest.json").read_text())
     assert (told["pass_rule"], told["seed"], told["chosen"]) == ("reward >= 1", 3, 2)
     assert told["options"]["pass_rate"] == "0.25:0.5"  # noqa: S105 - a range
-    assert [(one["rule"], one["in"], one["out"], one["left"]) for one in told["rules"]] == [
+    assert [(one["step"], one["in"], one["out"], one["left"]) for one in told["steps"]] == [
         ("has a score", 5, 0, 5),
         ("signal: max - min > 0", 5, 2, 3),
         ("pass rate in 0.25:0.5", 3, 1, 2),
@@ -197,11 +197,13 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     done = select(tmp_path, "--dry-run", "--pass-rate", "0.25:0.5", "--confidence", "0.35")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.split("\n")[:4] == [
-        "rule                                         in  out  left",
+        "step                                         in  out  left",
         "has a score                                   5    0     5",
         "signal: max - min > 0                         5    2     3",
         "pass rate in 0.25:0.5 with probability 0.35   3    2     1",
     ]
+    told = object_of(select(tmp_path, "--dry-run", "--json", "--score", "output_tokens"))
+    assert (told["pass_rule"], told["steps"][0]["step"]) == ("output_tokens >= 1", "has a score")
     assert "A filter on the observed pass rate alone keeps 2: of these 1 are" in done.stderr
     assert contents_of(tmp_path) == before
 
@@ -269,7 +271,11 @@ def test_a_field_that_some_rows_lack(tmp_path: Path) -> None:
         (["--pass-rate", "0.8:0.2", "-o", "s.jsonl"], 2, ["is no range"]),
         (["--pass-rate", "20:80", "-o", "s.jsonl"], 2, ["holds no pass rate", "between 0 and 1"]),
         (["--tolerance", "nan", "-o", "s.jsonl"], 2, ["--tolerance"]),
-        (["--pass-rate", "0:1", "--confidence", "1.5", "-o", "s.jsonl"], 2, ["--confidence: Input should be less"]),
+        (
+            ["--pass-rate", "0:1", "--confidence", "1.5", "-o", "s.jsonl"],
+            2,
+            ["--confidence 1.5 is out of range", "It is above 0 and below 1."],
+        ),
         (["--pass-rate", "1:1", "--confidence", "0.5", "-o", "s.jsonl"], 2, ["one point has no probability"]),
         (["--confidence", "0.5", "-o", "s.jsonl"], 2, ["--confidence goes with --pass-rate"]),
         ([], 2, ["the data set needs a name", "--dry-run"]),

@@ -85,7 +85,7 @@ def test_one_long_table_for_programs(suffix: str, folder: Path) -> None:
     )
     assert found.columns[:5] == ["scope", "_agent", "level", "part", "figure"]
     assert set(found["scope"]) == {"agent", "group"}
-    assert {"value", "interval", "low", "high", "tasks", "rollouts", "rule", "note"} <= set(found.columns)
+    assert {"value", "interval", "low", "high", "tasks", "rollouts", "pass_rule", "note"} <= set(found.columns)
 
 
 def test_limit(folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_rules(two_agents: Path) -> None:
     (two_agents / "rollprof.yaml").write_text("agents: {a: 0}")
     rows, told = stats(two_agents, "--pass-threshold", "b=0.5", "--pass-threshold", "c=1")
     assert values(rows, "pass rate") == pytest.approx([1.0, 2 / 3])
-    assert {row["rule"] for row in rows if row["figure"] == "pass rate"} == {
+    assert {row["pass_rule"] for row in rows if row["figure"] == "pass rate"} == {
         "reward >= 1, a: reward >= 0, b: reward >= 0.5, c: reward >= 1"
     }
     assert "Rules: rollprof.yaml" in told
@@ -180,8 +180,9 @@ def test_little_data_is_no_accident(rows: list[Row], tmp_path: Path) -> None:
         (["--answer-field", "absent"], "absent"),
         (["--group-size", "4,x"], "4,x"),
         (["--group-size", "1"], "--group-size"),
-        (["--confidence", "1"], "--confidence"),
-        (["--confidence", "nan"], "--confidence"),
+        (["--confidence", "2"], "--confidence 2 is out of range\n  It is above 0 and below 1."),
+        (["--confidence", "1"], "--confidence 1 is out of range"),
+        (["--confidence", "nan"], "--confidence nan is out of range"),
         (["--draws", "0"], "--draws"),
         (["--seed", "-1"], "--seed"),
     ],

@@ -77,7 +77,7 @@ def test_without_answers_it_is_said_what_is_not_looked_for(tmp_path: Path) -> No
     [
         (("--answer-field", "nope"), ("nope", "There are")),
         (("--score", "nope"), ("nope", "There are")),
-        (("--min-share", "0"), ("--min-share",)),
+        (("--min-share", "0"), ("--min-share 0 is out of range", "above 0 and at most 1")),
         (("--reason", "bad_luck"), ("--reason", "wrong_key")),
     ],
     ids=" ".join,

@@ -108,7 +108,7 @@ def test_the_sums(tmp_path: Path) -> None:
     wanted: Row = {"tasks": 4, "settled": 3, "open_at_limit": 0, "topped_up": 1, "over_budget": 0, "repeats": 43}
     wanted |= {"redo": 0, "pending": 0, "repeats_tokens": 4300, "pending_tokens": 0, "budget_tokens": None}
     assert {name: told[name] for name in wanted} == wanted
-    assert (told["rule"], told["target"]) == ("reward >= 1", "in or out of 0.2:0.8 with probability 0.9")
+    assert (told["pass_rule"], told["target"]) == ("reward >= 1", "in or out of 0.2:0.8 with probability 0.9")
 
 
 @pytest.mark.parametrize(("order", "jobs"), [("as it was", "1"), ("shuffled", "2")])
@@ -267,7 +267,8 @@ def test_a_run_that_names_fields(tmp_path: Path) -> None:
         (("--pass-rate", "0.8:0.2"), ("--pass-rate",)),
         (("--pass-rate", "20:80"), ("holds no pass rate", "between 0 and 1")),
         (("--pass-rate", "1:1"), ("one point has no probability",)),
-        ((*BAND, "--confidence", "0.4"), ("--confidence",)),
+        ((*BAND, "--confidence", "0.4"), ("--confidence 0.4 is out of range", "above 0.5 and below 1")),
+        (("--half-width", "0.5"), ("--half-width 0.5 is out of range", "above 0 and below 0.5")),
         ((*BAND, "--score", "nope"), ("nope", "There are")),
         ((*BAND, "-o", f"run{INPUTS}"), ("would overwrite",)),
         ((*BAND, "-o", BACKUP), ("would overwrite",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pipeline.analysis.suspects.listing import as_suspects, key_texts
+from pipeline.analysis.tasks import by_task
 from pipeline.groups import GROUP, per_group
 
 ANSWER = [*GROUP, "_answer"]
@@ -27,8 +28,7 @@ def wrong_keys(votes: pl.LazyFrame, *, min_rollouts: int, min_share: float, max_
         min_share: The share of them that has to give the answer.
         max_chance: The chance at most that so many agree.
     """
-    groups = per_group(votes.select(*GROUP, "_passed"), GROUP, of=pl.len(), _passes=pl.col("_passed").any())
-    failing = groups.filter(~pl.col("_passes"), pl.col("of") >= min_rollouts)
+    failing = _sizes(votes).filter(pl.col("_passes") == 0, pl.col("of") >= min_rollouts).drop("_passes")
     most = (
         _answers(votes)
         .join(failing, on=GROUP, nulls_equal=True, maintain_order="left")
@@ -52,9 +52,8 @@ def flaky_verifiers(votes: pl.LazyFrame, *, tolerance: float) -> pl.LazyFrame:
         votes: Rollouts as `scoring.voting` gives them, with `_answer` (String, null for none).
         tolerance: How much scores may differ and still be the same.
     """
-    groups = per_group(votes.select(GROUP), GROUP, of=pl.len())
     unsteady = _answers(votes).filter(pl.col("max_score") - pl.col("min_score") > tolerance)
-    found = unsteady.join(groups, on=GROUP, nulls_equal=True, maintain_order="left")
+    found = unsteady.join(_sizes(votes), on=GROUP, nulls_equal=True, maintain_order="left")
     return as_suspects(found.rename({"_answer": "answer"}), pl.lit("flaky_verifier"))
 
 
@@ -74,6 +73,11 @@ def agreement_chance(count: pl.Expr, of: pl.Expr) -> pl.Expr:
         return pl.Series(np.minimum(1.0, WRONG_CHOICES * tail), dtype=pl.Float64)
 
     return pl.struct(count=count, of=of).map_batches(chance, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _sizes(votes: pl.LazyFrame) -> pl.LazyFrame:
+    """How many rollouts of each task vote, and how many of them pass."""
+    return by_task(votes).select(*GROUP, of="rollouts", _passes="passed")
 
 
 def _answers(votes: pl.LazyFrame) -> pl.LazyFrame:
