@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.cli.called import command
+from pipeline.cli.called import going_on
 from pipeline.cli.collection_agents import Agents, check_serve, found_agents
 from pipeline.cli.collection_files import Paths, check_there, paths_of
 from pipeline.collect.installed import need_extra
@@ -42,7 +40,8 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
         RollprofError: Something does not fit, cannot be read or written, or no rollout finished at all.
     """
     need_extra("rollprof collect")
-    from pipeline.cli.collected import Outcome, tell
+    from pipeline.cli.collected import tell
+    from pipeline.cli.outcome import Outcome
     from pipeline.collect.ledger import open_ledger
     from pipeline.output.files import make_folder
 
@@ -50,7 +49,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     check_serve(serve)
     check_there(paths, plan, ask, console)
     rows = _rows(paths, plan, options)
-    again = _again(ask)
+    again = going_on()
     make_folder(paths.rollouts.parent)
     with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
         for note in ledger.cut:
@@ -66,7 +65,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
             began = time.monotonic()
             tally = _collected(state, paths, agents, ledger, how, console)
             seconds = time.monotonic() - began
-    tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console, again)
+    tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console)
 
 
 def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
@@ -134,13 +133,8 @@ def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: 
     from pipeline.collect.collecting import Tally, Work, collect
 
     if not state.pending:
+        console.say("nothing was asked: every rollout is finished, final or out of attempts")
         return Tally()
     with paths.inputs.open("rb") as plan, rollout_bar(len(state.pending), wanted=not console.quiet) as advance:
         work = Work(state.pending, plan.fileno(), state.past.attempts, agents.urls, ledger, agents.key)
         return asyncio.run(collect(work, how, agents.watch, advance))
-
-
-def _again(ask: AskAsked) -> str:
-    """What to type to go on."""
-    words = [names.shown(word) for word in sys.argv[1:]]
-    return shlex.join([command(), *words, *([] if ask.resume else ["--resume"])])

@@ -55,7 +55,7 @@ def check_there(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) 
     if not ask.resume and there:
         raise SourceError("is there already", where=names.shown(there[0]), hint=RESUME_HINT)
     if ask.resume and not there:
-        console.say("nothing to resume; everything is collected")
+        console.say("there is nothing to resume yet: the collection begins")
     if not paths.inputs.exists() and any(path.exists() and path.stat().st_size for path in there):
         raise SourceError(
             "has lines already, but what was planned is not there",

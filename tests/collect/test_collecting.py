@@ -123,7 +123,7 @@ def test_resume_with_nothing_there_begins(running: Agent, tmp_path: Path) -> Non
     many(tmp_path, 2)
     done = collect(tmp_path, running, "-i", "data.jsonl", "--resume")
     assert (done.exit_code, len(rollouts_of(tmp_path))) == (0, 2)
-    assert "nothing to resume" in done.stderr
+    assert "nothing to resume yet: the collection begins" in done.stderr
 
 
 def test_rollouts_without_their_plan_are_not_resumed(running: Agent, tmp_path: Path) -> None:
