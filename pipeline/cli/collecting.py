@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
 from pipeline.cli.called import going_on
-from pipeline.cli.collection_agents import Agents, check_serve, found_agents
+from pipeline.cli.collection_agents import Agents, check_serve, found_agents, own_servers
 from pipeline.cli.collection_files import Paths, check_there, paths_of
 from pipeline.collect.installed import need_extra
 from pipeline.errors import UsageError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.collect.options import AskOptions, PlanOptions
     from pipeline.collect.past import Past
     from pipeline.collect.plans import Slot
+    from pipeline.collect.serving.config import ServersConfig
 
 
 class State(NamedTuple):
@@ -45,10 +46,12 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     from pipeline.collect.ledger import open_ledger
     from pipeline.output.files import make_folder
 
-    paths, options, how = paths_of(ask), _plan_options(plan), _ask_options(ask, serve)
+    paths, how = paths_of(ask), _ask_options(ask, serve)
     check_serve(serve)
+    own = own_servers(serve)
+    options = _plan_options(plan, own)
     check_there(paths, plan, ask, console)
-    rows = _rows(paths, plan, options)
+    rows = _rows(paths, plan, options, console)
     again = going_on()
     make_folder(paths.rollouts.parent)
     with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
@@ -68,7 +71,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console)
 
 
-def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
+def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions, console: Console) -> list[Row]:
     """The rows that are to be planned; none where they are already, and fit the dataset if one was named."""
     from pipeline.collect.datasets import read_dataset
     from pipeline.collect.fitting import check_same
@@ -80,6 +83,8 @@ def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
             return []
         raise UsageError("there is nothing to collect", hint="Name a dataset: --input DATA.jsonl")
     rows = read_dataset(plan.input, options)
+    if not plan.agent and not all(row.names_agent for row in rows):
+        console.say(f"rows that name no agent are for {options.agent}, the only one served")
     if planned_before:
         check_same(paths.inputs, planned(rows, options))
         return []
@@ -102,11 +107,13 @@ def _state(paths: Paths, how: AskOptions) -> State:
     return State(slots, past, [slot for slot in slots if not past.is_over(slot.key, how.max_attempts)])
 
 
-def _plan_options(plan: PlanAsked) -> PlanOptions:
+def _plan_options(plan: PlanAsked, own: ServersConfig | None) -> PlanOptions:
+    """What was asked of the plan; where exactly one agent is served here, rows that name none are for it."""
     from pipeline.collect.options import PlanOptions, parse_repeats
 
+    served = tuple(own.agents) if own else ()
     return PlanOptions(
-        agent=plan.agent or None,
+        agent=plan.agent or (served[0] if len(served) == 1 else None),
         repeats=parse_repeats(plan.num_repeats or ()),
         add_seed=plan.num_repeats_add_seed,
         limit=plan.limit,

@@ -53,7 +53,7 @@ def check_there(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) 
     """
     there = paths.there()
     if not ask.resume and there:
-        raise SourceError("is there already", where=names.shown(there[0]), hint=RESUME_HINT)
+        raise SourceError("there is such a file already", where=names.shown(there[0]), hint=RESUME_HINT)
     if ask.resume and not there:
         console.say("there is nothing to resume yet: the collection begins")
     if not paths.inputs.exists() and any(path.exists() and path.stat().st_size for path in there):
@@ -62,8 +62,8 @@ def check_there(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) 
             where=names.shown(there[0]),
             hint=f"Bring back {names.shown(paths.inputs)}, or choose another --output.",
         )
-    if paths.inputs.exists() and plan.input is None and plan.says_something:
+    if paths.inputs.exists() and plan.input is None and plan.options:
         raise UsageError(
-            "options of the plan go with --input",
+            f"options of the plan go with --input: {', '.join(plan.options)}",
             hint="Without it, --resume goes by the materialized inputs; leave these options out.",
         )

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,15 +10,18 @@ from tests.cli.run_files import assert_refused, rollout, write_run
 from tests.command import Finished, run_command
 from tests.runs import Row, jsonl, planned
 
-FAILED: list[Row] = [
-    {"_ng_task_index": task, "_ng_rollout_index": index, **about}
-    for task, index, about in (
-        (0, 1, {"_ng_failure_class": "verifier_error", "_ng_failure_message": "KeyError", "_ng_failure_http_status": 500}),
-        (0, 0, {"_ng_failure_class": "of another"}),
-        (0, 1, {"_ng_failure_class": "bad_request", "_ng_failure_message": "\x1b[31mno", "_ng_failure_terminal": True}),
-        (7, 0, {}),
-    )
-]  # fmt: skip
+
+def failed(task: int, index: int, kind: str | None, message: str | None = None, **about: Any) -> Row:
+    named = {"_ng_failure_class": kind, "_ng_failure_message": message}
+    return {"_ng_task_index": task, "_ng_rollout_index": index, **named, **about}
+
+
+FAILED = [
+    failed(0, 1, "verifier_error", "KeyError", _ng_failure_http_status=500),
+    failed(0, 0, "of another"),
+    failed(0, 1, "bad_request", "\x1b[31mno", _ng_failure_terminal=True),
+    failed(7, 0, None),
+]
 
 
 @pytest.fixture
