@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
 from pipeline.cli.called import going_on
-from pipeline.cli.collection_agents import Agents, check_serve, found_agents, own_servers
+from pipeline.cli.collection_agents import Agents, check_serve, found_agents, own_servers, settings_of
 from pipeline.cli.collection_files import Paths, check_there, paths_of
 from pipeline.collect.installed import need_extra
 from pipeline.errors import UsageError
@@ -43,6 +43,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     need_extra("rollprof collect")
     from pipeline.cli.collected import tell
     from pipeline.cli.outcome import Outcome
+    from pipeline.collect.begun_with import check_begun_with, keep
     from pipeline.collect.ledger import open_ledger
     from pipeline.output.files import make_folder
 
@@ -58,8 +59,12 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
         for note in ledger.cut:
             console.say(note)
         state = None if rows else _state(paths, how)
+        if state and state.pending and state.past.finished:
+            check_begun_with(paths.begun_with, settings_of(own), rollouts=paths.rollouts)
         wanted = {slot.agent for slot in state.pending} if state else {row.agent for row in rows}
         with found_agents(serve, wanted, again, how, console) as agents:
+            if state is None or (state.pending and not state.past.finished):
+                keep(paths.begun_with, settings_of(own))
             if state is None:
                 _write(paths, rows, options)
                 state = _state(paths, how)

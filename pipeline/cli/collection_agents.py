@@ -12,9 +12,10 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from pipeline.cli.collecting_asked import ServeAsked
     from pipeline.cli.console import Console
+    from pipeline.collect.begun_with import Settings
     from pipeline.collect.options import AskOptions
-    from pipeline.collect.serving.config import ServersConfig
     from pipeline.collect.outages import Watch
+    from pipeline.collect.serving.config import ServersConfig
 
 DEFAULT_HEAD = "http://127.0.0.1:11000"
 
@@ -73,6 +74,15 @@ def own_servers(serve: ServeAsked) -> ServersConfig | None:
     return configured(
         Wanted(tuple(serve.config or ()), serve.environment, None, servers, model, serve.demo_faults, with_stdin=True)
     )
+
+
+def settings_of(own: ServersConfig | None) -> Settings | None:
+    """What makes rollouts of an environment of our own others, as far as it is known."""
+    if own is None:
+        return None
+    from pipeline.collect.serving.config import DEMO
+
+    return {"model": own.model.name} | ({"seed": own.seed} if own.model.name == DEMO else {})
 
 
 @contextlib.contextmanager

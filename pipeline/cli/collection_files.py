@@ -23,6 +23,11 @@ class Paths(NamedTuple):
     inputs: Path
     failures: Path
 
+    @property
+    def begun_with(self) -> Path:
+        """The file that says what the collection was begun with."""
+        return names.sibling(names.stem_of(self.rollouts), f"{names.BEGUN_WITH}.json")
+
     def there(self) -> list[Path]:
         """Those that exist."""
         return [path for path in self if os.path.lexists(path)]

@@ -11,7 +11,7 @@ LONGEST_MESSAGE = 500
 
 
 def read_failures(job: Job) -> Chunk:
-    """Reads failed attempts: both indices, class, message, status, whether it is terminal, and the place of the line."""
+    """Reads failed attempts: both indices, class, message, status, whether it is final, and the place of the line."""
     return read(job, Failures())
 
 

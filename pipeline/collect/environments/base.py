@@ -15,8 +15,8 @@ class Environment(Protocol):
     """Says what a response to a row is worth.
 
     Beside `verify` it may have `seed_session(row)`, called before the model is asked, and `answers(row)`, from which
-    the demo model learns what is right: `(right, [wrong, …])`, `{"right": …, "wrong": […]}`, `Answers`, or what is right
-    alone. All may be coroutines; those that are not hold up every other rollout while they work.
+    the demo model learns what is right: `(right, [wrong, …])`, `{"right": …, "wrong": […]}`, `Answers`, or what is
+    right alone. All may be coroutines; those that are not hold up every other rollout while they work.
     """
 
     def verify(self, row: Row, response: Row) -> Row:
