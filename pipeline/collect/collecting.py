@@ -203,8 +203,11 @@ class Asking:
                 outages += 1
                 if not await self.outages.outlast(url) or outages > self.options.max_attempts:
                     return fault.failure
+                lost = 0.0
                 continue
-            said = model_out_of_reach(found) if isinstance(found, Answer) else ""
+            if isinstance(found, Failure):
+                return found
+            said = model_out_of_reach(found)
             if not said:
                 self.outages.heard(url)
                 return found
