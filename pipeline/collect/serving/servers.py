@@ -46,7 +46,7 @@ def serve(
     """
     model = model_of(config.model, key=key, seed=config.seed)
     agents = [
-        Agent(name, one.environment, environment(one.environment, one.options), model)
+        Agent(name, one.environment, environment(one.environment, one.options), model, tell=tell)
         for name, one in config.agents.items()
     ]
     held = _sockets(config)
