@@ -21,6 +21,7 @@ from pipeline.analysis.measures import (
 from pipeline.analysis.pairing import (
     CONTENT,
     INDEX,
+    SIDES,
     Pairs,
     conflicts,
     content_of_both,
@@ -132,7 +133,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     rollouts = (measured_rollouts(base, chosen.rule, measures), measured_rollouts(candidate, chosen.rule, measures))
     matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
     if matched is not None:
-        rollouts = (matched.of(rollouts[0]), matched.of(rollouts[1]))
+        rollouts = (matched.of(SIDES[0], measures), matched.of(SIDES[1], measures))
     of = content_of_both(base, candidate)
     key = chosen.key if matched is None else INDEX
     keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))

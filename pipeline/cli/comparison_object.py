@@ -63,8 +63,9 @@ def as_object(named: Named, found: Comparison, *, flips: bool, limit: int | None
         "other_agent_names": facts.other_agents,
     }
     if matched is not None:
-        about = {"same": matched.same, "unchecked": matched.unchecked, "other": len(matched.other)}
-        pairing["rollouts"] = about | {"only_base": matched.alone[0], "only_candidate": matched.alone[1]}
+        about = {"scored": matched.scored, "same": matched.same, "unchecked": matched.unchecked}
+        alone = {"only_base": matched.alone[0], "only_candidate": matched.alone[1]}
+        pairing["rollouts"] = about | {"other": len(matched.other)} | alone
     tables = {
         "changes": found.changes,
         "infrastructure": found.infrastructure,

@@ -84,7 +84,8 @@ def _tasks(named: Named, found: Comparison, options: CompareOptions) -> Facts:
     told = [("Tasks", "; ".join(about))]
     if matched := facts.matched:
         alone = f"; {matched.alone[0]:,} and {matched.alone[1]:,} in one run only" if any(matched.alone) else ""
-        told.append(("Rollouts", f"{len(matched.rollouts):,} in both runs{alone}, paired by both indices"))
+        scored = f", {matched.scored:,} of them with a score in both" if matched.scored < len(matched.rollouts) else ""
+        told.append(("Rollouts", f"{len(matched.rollouts):,} in both runs{scored}{alone}, paired by both indices"))
     else:
         by = {"row": "the content of their input rows", "prompt": "what was asked"}.get(facts.of or "row")
         told.append(("Paired by", str(by) if options.key == CONTENT else options.key))

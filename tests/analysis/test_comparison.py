@@ -243,6 +243,27 @@ def test_the_same_rollouts_scored_twice(tmp_path: Path) -> None:
     assert score_of(found)["change"] == pytest.approx((-1 / 3 + 1 - 1) / 3)
 
 
+def test_rollouts_scored_once_only_take_no_part_in_pairs_of_rollouts(tmp_path: Path) -> None:
+    base = opened(write_rewards(tmp_path, "base", {task: [1, 0] for task in range(7)}), ID_FIELD)
+    plan, done = rows_of({task: [1, 0] for task in range(7)})
+    for row in done[1::2]:
+        row["reward"] = "bad"
+    other = opened(write(tmp_path, "other", plan, done), ID_FIELD)
+    for runs, lost in (((base, other), 0.0), ((other, base), 0.0)):
+        found = compare(*runs, CompareOptions(pair="rollout"))
+        row = score_of(found)
+        assert (row["tasks"], row["base"], row["candidate"], row["change"], row["same"]) == (7, 1.0, 1.0, 0.0, 7)
+        assert (found.verdict, found.test) == ("no difference found", (1.0, 1, True))
+        assert found.facts.matched is not None
+        assert found.facts.matched.scored == 7
+        assert sum(found.states.values()) == 7
+        assert measure(found, "reward, lost rollouts as 0")["change"] == lost
+        assert measure(found, "output_tokens")["base"] == measure(found, "output_tokens")["candidate"] == 30.0
+        assert abs(measure(found, "unscored")["change"]) == 0.5
+        (infrastructure,) = found.infrastructure.to_dicts()
+        assert (infrastructure["by_lost"], infrastructure["by_troubled"]) == (0.0, 0.0)
+
+
 def test_a_run_without_inputs(tmp_path: Path) -> None:
     plan, done = rows_of(CANDIDATE, number=NUMBERS)
     other = opened(write(tmp_path, "other", plan, done, inputs=False))

@@ -227,7 +227,7 @@ def test_the_same_rollouts_scored_twice(folder: Path) -> None:
     assert "of another response.id, and left out: 1 rollout (first: 1:1)" in said.stderr
     assert "rollprof show again.jsonl 0:0 --against good.jsonl" in said.stdout
     (one,) = compared(folder, *words)["comparisons"]
-    assert one["pairing"]["rollouts"] == {"same": 35, "unchecked": 0, "other": 1, "only_base": 0, "only_candidate": 0}
+    assert one["pairing"]["rollouts"] == {"scored": 35, "same": 35, "unchecked": 0, "other": 1, "only_base": 0, "only_candidate": 0}
     assert one["states"] == {"pass_to_fail": 1, "fail_to_pass": 0, "pass_in_both": 22, "fail_in_both": 12}
     assert [
         (row["task"], row["rollout"], row["base_score"], row["candidate_score"]) for row in one["tables"]["flips"]
