@@ -66,7 +66,7 @@ def _verdict(found: Comparison, options: CompareOptions) -> Facts:
     if change.change is None:
         return [("Verdict", f"{found.verdict}: no task has a {score} in both runs")]
     way = "rose" if change.change > 0 else "fell"
-    moved = "did not move" if abs(change.change) <= NOISE else f"{way} by {cell(abs(change.change))}"
+    moved = "did not move" if change.change == 0 else f"{way} by {cell(abs(change.change))}"
     row = found.changes.row(0, named=True)
     means = f"{cell(row['base'])} → {cell(row['candidate'])}"
     return [("Verdict", f"{found.verdict}: {score} {moved} on average over {_tasks_word(change.tasks)} ({means})")]

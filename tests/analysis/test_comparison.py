@@ -264,6 +264,22 @@ def test_rollouts_scored_once_only_take_no_part_in_pairs_of_rollouts(tmp_path: P
         assert (infrastructure["by_lost"], infrastructure["by_troubled"]) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [
+        ([0.1] * 3, [0.1] * 8),
+        ([0.1 + 0.2], [0.3]),
+        ([1e6 + 0.1] * 3, [1e6 + 0.1] * 7),
+        ([-3e9 - 0.7] * 3, [-3e9 - 0.7] * 9),
+    ],
+)
+def test_what_is_but_rounding_is_no_change(base: list[float], other: list[float], tmp_path: Path) -> None:
+    found = compared(tmp_path, dict.fromkeys(range(8), base), dict.fromkeys(range(8), other))
+    row = score_of(found)
+    assert (row["change"], row["se"], row["low_95"], row["up"], row["down"], row["same"]) == (0.0, 0.0, None, 0, 0, 8)
+    assert (found.verdict, found.test) == ("no difference found", (1.0, 1, True))
+
+
 def test_a_run_without_inputs(tmp_path: Path) -> None:
     plan, done = rows_of(CANDIDATE, number=NUMBERS)
     other = opened(write(tmp_path, "other", plan, done, inputs=False))

@@ -134,6 +134,17 @@ def test_the_gate_names_the_candidate(folder: Path) -> None:
     assert compare(folder, "bad.jsonl", "good.jsonl", "--fail-if-worse", "0").exit_code == 0
 
 
+def test_rounding_fails_no_gate(folder: Path) -> None:
+    write_rewards(folder, "three", dict.fromkeys(range(8), [0.1] * 3))
+    write_rewards(folder, "eight", dict.fromkeys(range(8), [0.1] * 8))
+    write_rewards(folder, "more", dict.fromkeys(range(8), [1.1]))
+    write_rewards(folder, "less", dict.fromkeys(range(8), [1.0]))
+    done = compare(folder, "three.jsonl", "eight.jsonl", "--fail-if-worse", "0")
+    assert (done.exit_code, "no difference found: reward did not move" in done.stdout) == (0, True)
+    assert compare(folder, "more.jsonl", "less.jsonl", "--fail-if-worse", "0.1").exit_code == 0
+    assert compare(folder, "more.jsonl", "less.jsonl", "--fail-if-worse", "0.099").exit_code == 5
+
+
 def test_too_little_data_passes_a_gate_that_is_not_strict(folder: Path) -> None:
     done = compare(folder, "base.jsonl", "other.jsonl", "--fail-if-worse", "0.01")
     assert done.exit_code == 0
@@ -227,7 +238,14 @@ def test_the_same_rollouts_scored_twice(folder: Path) -> None:
     assert "of another response.id, and left out: 1 rollout (first: 1:1)" in said.stderr
     assert "rollprof show again.jsonl 0:0 --against good.jsonl" in said.stdout
     (one,) = compared(folder, *words)["comparisons"]
-    assert one["pairing"]["rollouts"] == {"scored": 35, "same": 35, "unchecked": 0, "other": 1, "only_base": 0, "only_candidate": 0}
+    assert one["pairing"]["rollouts"] == {
+        "scored": 35,
+        "same": 35,
+        "unchecked": 0,
+        "other": 1,
+        "only_base": 0,
+        "only_candidate": 0,
+    }
     assert one["states"] == {"pass_to_fail": 1, "fail_to_pass": 0, "pass_in_both": 22, "fail_in_both": 12}
     assert [
         (row["task"], row["rollout"], row["base_score"], row["candidate_score"]) for row in one["tables"]["flips"]
