@@ -27,9 +27,9 @@ def changes(pairs: Pairs, measures: Sequence[Measure], group: Sequence[str] = ()
     """How far each measure moved, paired by task, each task with the same weight.
 
     With d the change of the mean of a task's rollouts, `change` is the mean of d over the tasks that have the measure
-    in both runs; where the two means are equal but for rounding, d is 0. `se` is std(d) / √n and the interval change ± t(0.975, n - 1) · se, as `clustered_means` has them:
-    the tasks are the clusters, so how many rollouts each has does not matter. Over all agents a task is the mean of
-    its agents' pairs, so that no task counts twice.
+    in both runs; where the two means are equal but for rounding, d is 0. `se` is std(d) / √n and the interval
+    change ± t(0.975, n - 1) · se, as `clustered_means` has them: the tasks are the clusters, so how many rollouts each
+    has does not matter. Over all agents a task is the mean of its agents' pairs, so that no task counts twice.
 
     Source: the paired analysis of E. Miller, Adding Error Bars to Evals, arXiv 2411.00640, section 4.2.
 

@@ -77,6 +77,7 @@ class Facts(NamedTuple):
         without_key: How many tasks have no such field: of the base and of the candidate.
         other_agents: How many pairs are of agents that are called differently.
         matched: How the rollouts were matched, where they were.
+        unknown: What this kind of run does not say, as `Run.unknown`: of the base and of the candidate.
     """
 
     shared: int
@@ -89,6 +90,7 @@ class Facts(NamedTuple):
     without_key: tuple[int, int]
     other_agents: int
     matched: Matched | None
+    unknown: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Comparison(NamedTuple):
@@ -130,8 +132,10 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     by = [name for name in by_columns(base.aligned.frame, chosen.by) if name != "_agent"]
     need_apart(by, TAKEN)
     measures = measures_of(base, candidate, chosen.rule)
-    rollouts = (measured_rollouts(base, chosen.rule, measures), measured_rollouts(candidate, chosen.rule, measures))
-    matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
+    twice = chosen.pair == "rollout"
+    mine, theirs = (measured_rollouts(run, chosen.rule, measures, of_finished=twice) for run in (base, candidate))
+    rollouts = (mine, theirs)
+    matched = same_rollouts(base, candidate, rollouts, measures) if twice else None
     if matched is not None:
         rollouts = (matched.of(SIDES[0], measures), matched.of(SIDES[1], measures))
     of = content_of_both(base, candidate)
@@ -206,4 +210,5 @@ def _facts(
         without_key=(keys[0]["_key"].null_count(), keys[1]["_key"].null_count()),
         other_agents=pairs.frame.filter(known & (pl.col("_agent") != pl.col("_candidate_agent"))).height,
         matched=matched,
+        unknown=(base.unknown, candidate.unknown),
     )

@@ -87,7 +87,7 @@ def _in_both(measures: Sequence[Measure]) -> list[pl.Expr]:
     """The measures of what was measured, where both sides have a score and this number; else one side would lead."""
     scored = pl.all_horizontal(pl.col(f"{side} {SCORE}").is_not_null() for side in SIDES)
     paired = [one for one in measures if one.kind in {"score", "passes", "metric"} or one.column == UNTROUBLED]
-    found = []
+    found: list[pl.Expr] = []
     for one in paired:
         both = pl.all_horizontal(pl.col(f"{side} {one.column}").is_not_null() for side in SIDES)
         found += [pl.when(scored & both).then(pl.col(f"{side} {one.column}")) for side in SIDES]

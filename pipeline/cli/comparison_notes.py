@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT
+from pipeline.cli.opening import of_unknown
 
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import CompareOptions, Facts
@@ -56,6 +57,8 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
         )
     if without:
         yield f"{name}: without a {options.key}, and left out: {_counted(without, 'task')}"
+    if (note := of_unknown(name, run)) is not None:
+        yield note
     if facts.of == "prompt" and not run.has_input_rows:
         yield f"{name} has no input rows: tasks are known by their responses_create_params alone"
 

@@ -61,6 +61,7 @@ def as_object(named: Named, found: Comparison, *, flips: bool, limit: int | None
         "pooled_tasks": [int(one["tasks"].sum()) for one in facts.pooled],
         "tasks_without_key": list(facts.without_key),
         "other_agent_names": facts.other_agents,
+        "unknown": [list(one) for one in facts.unknown],
     }
     if matched is not None:
         about = {"scored": matched.scored, "same": matched.same, "unchecked": matched.unchecked}

@@ -128,7 +128,9 @@ def _infrastructure(found: Comparison) -> Facts:
         return []
     row = found.infrastructure.row(0, named=True)
     told = []
-    if (lost := row["by_lost"]) is not None:
+    if (lost := row["by_lost"]) is None:
+        told.append(("Lost", "nobody knows what was lost"))
+    else:
         text = (
             f"{_signed(row['lost_as_zero_change'])} with missing, masked and unscored rollouts as 0, of which "
             f"{_signed(lost)} is lost rollouts"
@@ -136,7 +138,9 @@ def _infrastructure(found: Comparison) -> Facts:
             else "no part of the change is lost rollouts"
         )
         told.append(("Lost", text))
-    if (troubled := row["by_troubled"]) is not None:
+    if (troubled := row["by_troubled"]) is None:
+        told.append(("Truncated", "nobody knows what was truncated"))
+    else:
         text = (
             f"{_signed(row['untroubled_change'])} without truncated and unhealthy rollouts, so these are "
             f"{_signed(troubled)} of the change"
@@ -144,8 +148,11 @@ def _infrastructure(found: Comparison) -> Facts:
             else "no part of the change is truncated or unhealthy rollouts"
         )
         told.append(("Truncated", text))
-    moved = [f"{name} {_signed(row[f'{name}_change'])}" for name in SHARES if abs(row[f"{name}_change"] or 0) > NOISE]
-    return [*told, ("Shares", ", ".join(moved) or f"none of {', '.join(SHARES)} changed")]
+    known = {name: row[f"{name}_change"] for name in SHARES if row[f"{name}_change"] is not None}
+    moved = [f"{name} {_signed(change)}" for name, change in known.items() if abs(change) > NOISE]
+    if known:
+        told.append(("Shares", ", ".join(moved) or f"none of {', '.join(known)} changed"))
+    return told
 
 
 def _table(title: str, frame: pl.DataFrame, shown: Shown) -> str:

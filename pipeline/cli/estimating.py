@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.analysis.statistics import StatsOptions, statistics
-from pipeline.cli.opening import opened
+from pipeline.cli.opening import of_unknown, opened
 from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
@@ -68,6 +68,8 @@ def estimate(
     run = opened(asked, console, fields)
     rule, kept = rule_of_run(run, rule_asked, console)
     found = collect(statistics(run, rule, options))
+    if (note := of_unknown("the run", run)) is not None:
+        console.warn(note)
     if not found.filter(part="completeness", figure="scored")["value"].sum():
         console.warn(f"no rollout has a number in {rule.score}: there are no figures")
     if form in {"table", "md"}:

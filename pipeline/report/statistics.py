@@ -72,7 +72,7 @@ def _gathered(rows: Iterable[Row], key: Sequence[str]) -> Iterator[list[Row]]:
 def _complete(rows: Sequence[Row], own: Sequence[str]) -> pl.DataFrame:
     shown = []
     for same in _gathered(rows, own):
-        counts = {row["figure"]: int(row["value"]) for row in same if row["failure_class"] is None}
+        counts = {row["figure"]: _whole(row["value"]) for row in same if row["failure_class"] is None}
         classes = [(int(row["value"]), row["failure_class"]) for row in same if row["failure_class"] is not None]
         lost = ", ".join(f"{name} {number:,}" for number, name in sorted(classes, key=lambda one: (-one[0], one[1])))
         shown.append({**_group(same[0], own), "tasks": same[0]["tasks"], **counts, "without score": lost or None})
@@ -134,17 +134,22 @@ def _bounds(rows: Sequence[Row], own: Sequence[str]) -> pl.DataFrame:
     for same in _gathered(rows, [*own, "failure_class"]):
         figures = {row["figure"]: row["value"] for row in same}
         there, whole = same[0]["rollouts"], same[-1]["rollouts"]
+        without = None if whole is None else whole - there
         shown.append(
             {
                 **_group(same[0], own),
                 "of class": same[0]["failure_class"] or "any",
                 "scored": there,
-                "without": whole - there,
+                "without": without,
                 **{name.removeprefix("if "): value for name, value in figures.items()},
                 "note": same[-1]["note"],
             }
         )
-    return _frame([row for row in shown if row["without"]])
+    return _frame([row for row in shown if row["without"] != 0])
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:

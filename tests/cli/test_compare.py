@@ -137,8 +137,8 @@ def test_the_gate_names_the_candidate(folder: Path) -> None:
 def test_rounding_fails_no_gate(folder: Path) -> None:
     write_rewards(folder, "three", dict.fromkeys(range(8), [0.1] * 3))
     write_rewards(folder, "eight", dict.fromkeys(range(8), [0.1] * 8))
-    write_rewards(folder, "more", dict.fromkeys(range(8), [1.1]))
-    write_rewards(folder, "less", dict.fromkeys(range(8), [1.0]))
+    write_rewards(folder, "more", {task: [1.1] for task in range(8)})
+    write_rewards(folder, "less", {task: [1.0] for task in range(8)})
     done = compare(folder, "three.jsonl", "eight.jsonl", "--fail-if-worse", "0")
     assert (done.exit_code, "no difference found: reward did not move" in done.stdout) == (0, True)
     assert compare(folder, "more.jsonl", "less.jsonl", "--fail-if-worse", "0.1").exit_code == 0
@@ -269,6 +269,31 @@ def test_exports_and_profiles_are_runs(folder: Path) -> None:
     by_index = compare(folder, "good.parquet", "bad.parquet", "--key", "index")
     assert "contents were not compared" in by_index.stderr
     assert "worse: reward fell by 0.4444" in by_index.stdout
+
+
+def test_exports_and_profiles_do_not_say_what_was_lost_or_cut(folder: Path) -> None:
+    write_rewards(folder, "lost", {task: [1, None] for task in range(6)})
+    write_rewards(folder, "kept", {task: [1, 1] for task in range(6)})
+    for name in ("lost", "kept"):
+        assert run_command(["export", f"{name}.jsonl", "-o", f"export_{name}.parquet"], folder).exit_code == 0
+        assert run_command(["profile", f"{name}.jsonl", "--partial", "-o", name], folder).exit_code == 0
+
+    def change_is_of(kept: str, lost: str) -> dict[str, Any]:
+        (one,) = compared(folder, kept, lost)["comparisons"]
+        return {**one["tables"]["infrastructure"][0], "unknown": one["pairing"]["unknown"][1]}
+
+    dumps = change_is_of("kept.jsonl", "lost.jsonl")
+    assert (dumps["by_lost"], dumps["by_troubled"], dumps["missing_change"]) == (-0.5, 0.0, 0.5)
+    exports = change_is_of("export_kept.parquet", "export_lost.parquet")
+    silent = ("by_lost", "missing_change", "unscored_change")
+    assert ([exports[name] for name in silent], exports["by_troubled"]) == ([None] * 3, 0)
+    assert exports["unknown"] == ["planned"]
+    profiles = change_is_of("kept_reward_profiling.jsonl", "lost_reward_profiling.jsonl")
+    assert {profiles[name] for name in ("by_lost", "by_troubled", "masked_change", "truncated_change")} == {None}
+    assert profiles["unknown"] == ["planned", "masked", "truncated", "verdicts"]
+    said = compare(folder, "kept_reward_profiling.jsonl", "lost_reward_profiling.jsonl")
+    assert "no part of the change" not in said.stdout
+    assert said.stderr.count("nobody knows which rollouts were planned and are missing") == 2
 
 
 def test_inputs_of_each(folder: Path) -> None:
