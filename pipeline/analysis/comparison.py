@@ -34,7 +34,7 @@ from pipeline.analysis.permutation import SignFlip, sign_flip_test
 from pipeline.analysis.same_rollouts import Matched, same_rollouts
 from pipeline.analysis.scoring import PassRule
 from pipeline.columns import by_columns
-from pipeline.errors import SourceError
+from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import aliased, aliases, need_apart
 from pipeline.run import Run
@@ -126,7 +126,7 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
 
     Raises:
         SourceError: A row whose content counts is no longer there.
-        UsageError: There is no such score, key or group.
+        UsageError: There is no such score, key or group, or no content to know tasks by.
     """
     chosen = options or CompareOptions()
     by = [name for name in by_columns(base.aligned.frame, chosen.by) if name != "_agent"]
@@ -141,6 +141,8 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
     of = content_of_both(base, candidate)
     key = chosen.key if matched is None else INDEX
     keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))
+    for run, known in zip((base, candidate), keys, strict=True):
+        _need_keys(run, known, key)
     pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
     pairs = pairs._replace(frame=_with_groups(pairs.frame, base, by))
     changed = tables_of_changes(pairs, measures, by)
@@ -159,6 +161,14 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
         flips=task_flips(pairs.frame) if matched is None else rollout_flips(matched.rollouts),
         facts=_facts(base, candidate, key=key, keys=keys, pairs=pairs, change=change, of=of, matched=matched),
     )
+
+
+def _need_keys(run: Run, keys: pl.DataFrame, key: str) -> None:
+    """Makes sure that a run whose tasks are known by what they ask says so anywhere."""
+    if key == CONTENT and len(keys) and not keys["_key"].count():
+        hint = "Name its inputs with --inputs, or pair tasks by --key index, if both runs number them alike."
+        message = "no row has responses_create_params or other content, so tasks cannot be paired by it"
+        raise UsageError(message, where=run.files.rollouts[0].shown, hint=hint)
 
 
 def _with_groups(pairs: pl.DataFrame, base: Run, by: Sequence[str]) -> pl.DataFrame:

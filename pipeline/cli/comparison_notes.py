@@ -56,7 +56,8 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
             f"{first_of(pooled['first'])}; those with the same {of} are one task here (--key index keeps them apart)"
         )
     if without:
-        yield f"{name}: without a {options.key}, and left out: {_counted(without, 'task')}"
+        lack = "any content to be known by" if options.key == CONTENT else f"a {options.key}"
+        yield f"{name}: without {lack}, and left out: {_counted(without, 'task')}"
     if (note := of_unknown(name, run)) is not None:
         yield note
     if facts.of == "prompt" and not run.has_input_rows:

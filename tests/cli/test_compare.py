@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.analysis.two_runs import BASE, CANDIDATE, PUBLIC, Rewards, rows_of, write, write_rewards
+from tests.analysis.two_runs import BASE, CANDIDATE, PUBLIC, Rewards, prompt, rows_of, write, write_rewards
 from tests.cli.run_files import assert_refused
 from tests.command import Finished, run_command
 
@@ -294,6 +294,23 @@ def test_exports_and_profiles_do_not_say_what_was_lost_or_cut(folder: Path) -> N
     said = compare(folder, "kept_reward_profiling.jsonl", "lost_reward_profiling.jsonl")
     assert "no part of the change" not in said.stdout
     assert said.stderr.count("nobody knows which rollouts were planned and are missing") == 2
+
+
+def test_no_content_is_no_key(folder: Path) -> None:
+    plan, done = rows_of(GOOD)
+    for row in done:
+        row.pop("responses_create_params", None)
+    write(folder, "bare", plan, done, inputs=False)
+    refused = compare(folder, "good.jsonl", "bare.jsonl")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "bare.jsonl: no row has responses_create_params or other content" in refused.stderr
+    assert "--key index" in refused.stderr
+    by_index = compared(folder, "good.jsonl", "bare.jsonl", "--key", "index")["comparisons"][0]
+    assert by_index["pairing"]["shared"] == len(GOOD)
+    done[0] |= prompt(0)
+    write(folder, "bare", plan, done, inputs=False)
+    said = compare(folder, "good.jsonl", "bare.jsonl")
+    assert f"without any content to be known by, and left out: {len(GOOD) - 1} tasks" in said.stderr
 
 
 def test_inputs_of_each(folder: Path) -> None:
