@@ -83,7 +83,7 @@ def _means(rows: Sequence[Row], own: Sequence[str], intervals: Sequence[str]) ->
     shown = []
     for same in _gathered(_without_repetition(rows, own), [*own, "figure", "k"]):
         first = same[0]
-        limits = {row["interval"]: _limits(row) for row in same}
+        limits = {row["interval"]: _limits(row, first["value"]) for row in same}
         shown.append(
             {
                 **_group(first, own),
@@ -111,12 +111,13 @@ def _named(row: Row) -> str:
     return figure if row["k"] is None else f"{figure.removesuffix('k')}{row['k']}"
 
 
-def _limits(row: Row) -> str | None:
-    """An interval as text, or why there is none."""
+def _limits(row: Row, value: float | None) -> str | None:
+    """An interval as text, or why there is none; first what it is about, if that is not the value in its column."""
     if row["low"] is None:
         return f"({row['note']})"
     beside = f" ({row['note']})" if row["note"] else ""
-    return f"{cell(row['low'])} … {cell(row['high'])}{beside}"
+    about = "" if cell(row["value"]) == cell(value) else f"{cell(row['value'])}: "
+    return f"{about}{cell(row['low'])} … {cell(row['high'])}{beside}"
 
 
 def _wide(rows: Sequence[Row], own: Sequence[str], *more: str) -> pl.DataFrame:

@@ -100,6 +100,19 @@ def test_what_a_kind_of_run_does_not_say_is_not_nothing(kind: str, silent: set[s
     assert run_command(words, tmp_path).exit_code == 0
 
 
+def test_uneven_repeats_have_a_mean_of_their_own(tmp_path: Path) -> None:
+    # repeat 0 of four tasks has the mean 1/4, repeats 1 and 2 of one task 1 and 0: (1/4 + 1 + 0) / 3, not (1 + 1) / 6
+    write(tmp_path, [*(rollout(task, 0, float(task == 3)) for task in range(4)), rollout(0, 1, 1), rollout(0, 2, 0)])
+    done = run_command(["stats", "r.jsonl"], tmp_path)
+    assert "repeats rest on different numbers of tasks (a): their spread is partly a difference of tasks" in done.stderr
+    line = next(line for line in done.stdout.splitlines() if "mean score" in line)
+    assert "0.3333" in line
+    assert "0.4167: -0.8761 … 1.709 (3 repeats, of different numbers of tasks)" in line
+    rows, _ = stats(tmp_path)
+    across = next(row for row in rows if row["figure"] == "mean score" and row["interval"] == "across repeats (t)")
+    assert across["value"] == pytest.approx(1.25 / 3)
+
+
 def test_markdown(folder: Path) -> None:
     done = run_command(["stats", "r.jsonl", "-q", "--format", "md", "-o", "s.md"], folder)
     assert (done.exit_code, done.stdout) == (0, "")
