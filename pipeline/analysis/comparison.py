@@ -67,7 +67,9 @@ class Facts(NamedTuple):
     """What to know of how two runs were put together.
 
     Attributes:
-        shared: Pairs of tasks in both runs.
+        shared: Pairs of tasks in both runs; by agent, one for each agent of a task.
+        by_agent: Whether tasks are paired by agent, for some task was tried by several.
+        of_others: How many tasks are in both runs, and have agents in each that the other has not.
         scored: Tasks with a score in both, which the change is over.
         of: What of the content was compared; None where it was not.
         pooled: Keys that several tasks have: of the base and of the candidate.
@@ -81,6 +83,8 @@ class Facts(NamedTuple):
     """
 
     shared: int
+    by_agent: bool
+    of_others: int
     scored: int
     of: Of | None
     pooled: Sides
@@ -211,6 +215,8 @@ def _facts(
     known = pl.col("_agent").is_not_null() & pl.col("_candidate_agent").is_not_null()
     return Facts(
         shared=len(pairs.frame),
+        by_agent=pairs.by_agent,
+        of_others=pairs.of_others,
         scored=change.tasks,
         of=of if contents is not None else None,
         pooled=(pooled(keys[0]), pooled(keys[1])),

@@ -35,7 +35,12 @@ def notes(named: Named, facts: Facts, runs: tuple[Run, Run], options: CompareOpt
         yield f"agents have other names in {names.shown(named.candidate)} ({_counted(facts.other_agents, 'pair')})"
     if facts.matched is not None:
         yield from _of_rollouts(facts.matched)
-    if not facts.shared:
+    if facts.by_agent and facts.of_others:
+        yield (
+            f"of other agents in the two runs: {_counted(facts.of_others, 'task')} that both have; tasks are paired by "
+            "agent where any was tried by several, so agents need the same names"
+        )
+    elif not facts.shared:
         more = "; --key uuid (or another field of the input rows) or --key index may pair them"
         told = more if options.key == CONTENT and facts.matched is None else ""
         yield f"the two runs have no task in common: see whether they are of one data set{told}"

@@ -54,6 +54,8 @@ def as_object(named: Named, found: Comparison, *, flips: bool, limit: int | None
     }
     pairing: dict[str, Any] = {
         "shared": facts.shared,
+        "by_agent": facts.by_agent,
+        "tasks_of_other_agents": facts.of_others,
         "scored": facts.scored,
         "content_of": facts.of,
         "content_conflicts": len(facts.conflicts),

@@ -74,13 +74,17 @@ def _verdict(found: Comparison, options: CompareOptions) -> Facts:
 
 def _tasks(named: Named, found: Comparison, options: CompareOptions) -> Facts:
     facts = found.facts
-    about = [f"{facts.shared:,} in both runs"]
-    if facts.scored < facts.shared:
-        about.append(f"{facts.scored:,} of them with a score in both")
+    what = " pairs of task and agent" if facts.by_agent else ""
+    about = [f"{facts.shared:,}{what} in both runs"]
+    if facts.by_agent or facts.scored < facts.shared:
+        about.append(
+            f"{_tasks_word(facts.scored) if facts.by_agent else f'{facts.scored:,} of them'} with a score in both"
+        )
     for side, word in zip(SIDES, named, strict=True):
         one = found.alone.filter(pl.col("run") == side)
         if len(one):
-            about.append(f"{len(one):,} only in {names.shown(word)}{first_of(one['task'])}, which take no part")
+            first = first_of(one["task"].unique(maintain_order=True))
+            about.append(f"{len(one):,} only in {names.shown(word)}{first}, which take no part")
     told = [("Tasks", "; ".join(about))]
     if matched := facts.matched:
         alone = f"; {matched.alone[0]:,} and {matched.alone[1]:,} in one run only" if any(matched.alone) else ""

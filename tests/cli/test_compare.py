@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from tests.analysis.two_runs import BASE, CANDIDATE, PUBLIC, Rewards, prompt, rows_of, write, write_rewards
 from tests.cli.run_files import assert_refused
 from tests.command import Finished, run_command
+from tests.runs import finished, planned
 
 GOOD: Rewards = {task: [1, 1, 0] for task in range(12)}
 BAD: Rewards = {task: [1, 0, 0] if task % 3 else [0, 0, 0] for task in range(12)}
@@ -311,6 +312,27 @@ def test_no_content_is_no_key(folder: Path) -> None:
     write(folder, "bare", plan, done, inputs=False)
     said = compare(folder, "good.jsonl", "bare.jsonl")
     assert f"without any content to be known by, and left out: {len(GOOD) - 1} tasks" in said.stderr
+
+
+def test_another_name_of_an_agent_beside_tasks_of_several(folder: Path) -> None:
+    def run(name: str, agents: Sequence[str]) -> None:
+        keys = [(task, place, agent) for task in range(7) for place, agent in enumerate(agents)]
+        plan = [planned(task, place, agent, **prompt(task)) for task, place, agent in keys]
+        write(folder, name, plan, [finished(task, place, reward=1) for task, place, _ in keys])
+
+    run("both", ["a", "b"])
+    run("renamed", ["new"])
+    run("one", ["a"])
+    said = compare(folder, "both.jsonl", "renamed.jsonl")
+    assert "of other agents in the two runs: 7 tasks that both have; tasks are paired by agent" in said.stderr
+    assert "--key" not in said.stderr
+    assert "0 pairs of task and agent in both runs" in said.stdout
+    assert "14 only in both.jsonl (first: 0, 1, 2, 3, 4, 5, 6), which take no part" in said.stdout
+    said = compare(folder, "both.jsonl", "one.jsonl")
+    assert "7 pairs of task and agent in both runs; 7 tasks with a score in both; 7 only in both.jsonl" in said.stdout
+    assert "of other agents" not in said.stderr
+    (one,) = compared(folder, "both.jsonl", "one.jsonl")["comparisons"]
+    assert (one["pairing"]["shared"], one["pairing"]["by_agent"]) == (7, True)
 
 
 def test_inputs_of_each(folder: Path) -> None:
