@@ -87,6 +87,23 @@ class Run:
         return bool(self.files.rollouts) and all(source.is_profile for source in self.files.rollouts)
 
     @property
+    def knows_planned(self) -> bool:
+        """Whether it says which rollouts were planned, and so which are missing; a profile leaves whole tasks out."""
+        return bool(self.files.inputs)
+
+    @property
+    def knows_rollouts(self) -> bool:
+        """Whether it has the rollouts themselves; a profile has no masked ones, and nothing of what was truncated."""
+        return not any(source.is_profile for source in self.files.rollouts)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What of planned, masked, truncated and verdicts this kind of run does not say."""
+        planned = () if self.knows_planned else ("planned",)
+        verdicts = () if self.files.verdicts or self.knows_rollouts else ("verdicts",)
+        return (*planned, *(() if self.knows_rollouts else ("masked", "truncated")), *verdicts)
+
+    @property
     def kept(self) -> Literal["first", "last"]:
         """Which of several rollouts with one key counts."""
         return "last" if self.options.on_duplicate == "last" else "first"

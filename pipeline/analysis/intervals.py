@@ -125,14 +125,22 @@ def across_repeats(
 
     Returns:
         A row a group: `by`; `value`, `se`, `low`, `high` (Float64): the last three are null for one repeat, the
-        interval too where no repeat differs; `repeats` (UInt32).
+        interval too where no repeat differs; `repeats` (UInt32); `uneven` (Boolean): whether they rest on different
+        numbers of rollouts, so that `value` is not the mean over all of these.
     """
     there = rollouts.filter(column(value).is_not_null())
-    at_index = per_group(there, [*by, names.ROLLOUT], _mean=number(value).mean())
-    raw = per_group(at_index, by, value=pl.col("_mean").mean(), _std=pl.col("_mean").std(ddof=1), repeats=pl.len())
+    at_index = per_group(there, [*by, names.ROLLOUT], _mean=number(value).mean(), _count=pl.len())
+    raw = per_group(
+        at_index,
+        by,
+        value=pl.col("_mean").mean(),
+        _std=pl.col("_mean").std(ddof=1),
+        repeats=pl.len(),
+        uneven=pl.col("_count").n_unique() > 1,
+    )
     spread = raw.with_columns(se=pl.col("_std") / pl.col("repeats").sqrt())
     return _with_limits(spread, "repeats", (1 + confidence) / 2).select(
-        *map(column, by), "value", "se", "low", "high", "repeats"
+        *map(column, by), "value", "se", "low", "high", "repeats", "uneven"
     )
 
 

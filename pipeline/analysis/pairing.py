@@ -32,11 +32,13 @@ class Pairs(NamedTuple):
             `base COLUMN` and `candidate COLUMN` (Float64) and their numbers as `base count COLUMN` and so on.
         alone: What is in one run only, by run and task: `run` (base or candidate), `task` (Int64), `agent` (String).
         by_agent: Whether a task of several agents is a pair for each of them.
+        of_others: How many tasks are in both runs, and have agents in each that the other has not.
     """
 
     frame: pl.DataFrame
     alone: pl.DataFrame
     by_agent: bool
+    of_others: int = 0
 
 
 def field_of(key: str) -> str | None:
@@ -116,11 +118,16 @@ def paired(
     frame = sides[0].join(theirs, on=on, how="inner", nulls_equal=True, maintain_order="left")
     alone = [
         mine.join(other, on=on, how="anti", nulls_equal=True, maintain_order="left").select(
-            run=pl.lit(side), task="_task", agent="_agent"
+            "_key", run=pl.lit(side), task="_task", agent="_agent"
         )
         for mine, other, side in zip(sides, reversed(sides), SIDES, strict=True)
     ]
-    return Pairs(frame.sort("_task", "_agent", nulls_last=True, maintain_order=True), pl.concat(alone), by_agent)
+    return Pairs(
+        frame.sort("_task", "_agent", nulls_last=True, maintain_order=True),
+        pl.concat(alone).drop("_key"),
+        by_agent,
+        of_others=alone[0].join(alone[1], on="_key", how="semi")["_key"].n_unique(),
+    )
 
 
 def pooled(keys: pl.DataFrame) -> pl.DataFrame:

@@ -52,7 +52,7 @@ def sign_flip_test(differences: Sequence[float], *, seed: int = 0) -> SignFlip:
     signed = np.asarray(differences, dtype=np.float64)
     signed = signed / max(1.0, float(np.abs(signed).max(initial=0.0)))  # sums stay within doubles
     sizes = np.sort(np.abs(signed[signed != 0]))
-    bound = abs(signed.sum()) * (1 - NOISE)
+    bound = abs(signed.sum()) - NOISE * sizes.sum()
     if len(sizes) <= MOST_EXACT:
         sums = np.zeros(1)
         for size in sizes:

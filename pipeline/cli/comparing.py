@@ -13,6 +13,7 @@ from pipeline import names
 from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.analysis.judgement import RULE, fall_of
 from pipeline.analysis.pairing import field_of, key_column
+from pipeline.analysis.rounding import exceeds
 from pipeline.analysis.same_rollouts import ID_FIELD
 from pipeline.cli.asked import FieldsAsked, RuleAsked
 from pipeline.cli.comparison_notes import Named, notes
@@ -166,7 +167,7 @@ def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) 
                 console.warn(f"{name}: too little data, so --fail-if-worse says nothing (--strict refuses that)")
             continue
         fall = fall_of(one.change, by_estimate=gate.by_estimate)
-        if gate.largest_fall is not None and fall is not None and fall > gate.largest_fall:
+        if gate.largest_fall is not None and fall is not None and exceeds(fall, gate.largest_fall):
             what = "the estimate" if gate.by_estimate else "the lower bound of the 95 % interval"
             missed.append(f"{name}: the score fell by {fall:.6g} ({what}), more than {gate.largest_fall:g}")
     if missed:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.groups import GROUP
 from pipeline.output.originals import Key, Line, too_deep
@@ -31,15 +32,20 @@ def samples(run: Run, tasks: pl.DataFrame, level: RunLevel) -> Iterator[Line]:
         level: Is told of every row.
 
     Raises:
-        SourceError: A source is no longer what it was when it was read.
+        SourceError: A source is no longer what it was when it was read, or a rollout does not say what was asked.
     """
+    of_rollouts = _shape(run) is sample_of_rollout
     with _opened(run, tasks) as found:
         for batch in tasks.iter_slices(_at_a_time(tasks)):
             texts = found.texts(batch)
             level.nulls = found.nulls
             for key, text in zip(keys_of(batch), texts, strict=True):
                 line: bytes = text.encode()
-                level.add(rows.parse(memoryview(line)), line)
+                row = rows.parse(memoryview(line))
+                if of_rollouts and names.PARAMS not in row:
+                    hint = "Name the inputs with --inputs; the rollouts alone do not say what to collect again."
+                    raise SourceError(f"has no {names.PARAMS}", where=f"the rollout of task {key[0]}", hint=hint)
+                level.add(row, line)
                 yield Line((key,), line, f"the sample of task {key[0]}")
 
 
