@@ -63,14 +63,20 @@ class Upstream:
             try:
                 async with asyncio.timeout(self._timeout):
                     async with self._connected().post(self.url, data=content, allow_redirects=False) as response:
-                        body = blotted(await body_of(response, most=self.max_bytes), self._key)
-                        return Reply(response.status, response.content_type, body, _retry_after(response))
+                        body = await body_of(response, most=self.max_bytes)
+                        return self._without_key(response, body)
             except ClientError as error:  # before TimeoutError: a connection that takes too long is both
                 raise self._broken(error) from None
             except TimeoutError:
                 raise timed_out(self._timeout) from None
             except OSError as error:
                 raise self._broken(error) from None
+
+    def _without_key(self, response: ClientResponse, body: bytes) -> Reply:
+        """The reply as it may be passed on."""
+        told = _retry_after(response)
+        kind = blotted_words(response.content_type.lower(), self._key and self._key.lower())  # aiohttp makes it small
+        return Reply(response.status, kind, blotted(body, self._key), told and blotted_words(told, self._key))
 
     async def close(self) -> None:
         """Ends every connection."""
