@@ -14,6 +14,7 @@ from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.bodies import body_of
 from pipeline.collect.environments.base import Row
 from pipeline.collect.extra_body import extra_body
+from pipeline.collect.open_files import SHORT
 from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
 from pipeline.collect.serving.model import Question, Reply
 from pipeline.sources import rows
@@ -103,7 +104,8 @@ class Upstream:
 
         words = blotted_words(str(error) or "the connection broke", self._key)
         message = f"no answer from {shown_url(self.url)}: {words}"
-        reached = not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
+        ours = getattr(error, "errno", None) in SHORT  # it says nothing of the model
+        reached = ours or not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
         return unreachable(type(error).__name__, message, reached=reached)
 
 
