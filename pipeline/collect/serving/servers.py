@@ -60,7 +60,7 @@ def serve(
 
     async def run() -> int:
         try:
-            return await run_until_signalled(apps, held, ready=lambda: ready(places), with_stdin=with_stdin)
+            return await run_until_signalled(apps, held, ready=lambda: ready(places), with_stdin=with_stdin, tell=tell)
         finally:
             await model.close()
 
