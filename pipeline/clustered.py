@@ -8,13 +8,12 @@ import polars as pl
 
 from pipeline.groups import number, per_group, together
 from pipeline.profile.expressions import column, t_quantiles
+from pipeline.rounding import NOISE
 
 Means = Mapping[str, tuple[str, str]]
 """A name for each mean, and the two columns that it is the ratio of the sums of: totals and weights of tasks."""
 
 MEAN: Means = {"mean": ("total", "weight")}
-NOISE = 1e-12
-"""What is left of a spread that is none, relative to the mean, when sums are rounded."""
 
 
 def clustered_means(

@@ -16,7 +16,7 @@ from pipeline.errors import SourceError
 from pipeline.frames.contents import task_contents
 from pipeline.frames.failures import scan_failures
 from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
-from pipeline.frames.lazy import collect_all, lazy_frame
+from pipeline.frames.lazy import collect_all, lazy_frame, with_missing
 from pipeline.frames.metrics import RAW
 from pipeline.frames.profiled import planned_rows
 from pipeline.frames.rollouts import scan_rollouts
@@ -85,6 +85,23 @@ class Run:
     def is_profile(self) -> bool:
         """Whether it is opened from nothing but profiles."""
         return bool(self.files.rollouts) and all(source.is_profile for source in self.files.rollouts)
+
+    @property
+    def knows_planned(self) -> bool:
+        """Whether it says which rollouts were planned, and so which are missing; a profile leaves whole tasks out."""
+        return bool(self.files.inputs)
+
+    @property
+    def knows_rollouts(self) -> bool:
+        """Whether it has the rollouts themselves; a profile has no masked ones, and nothing of what was truncated."""
+        return not any(source.is_profile for source in self.files.rollouts)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What of planned, masked, truncated and verdicts this kind of run does not say."""
+        planned = () if self.knows_planned else ("planned",)
+        verdicts = () if self.files.verdicts or self.knows_rollouts else ("verdicts",)
+        return (*planned, *(() if self.knows_rollouts else ("masked", "truncated")), *verdicts)
 
     @property
     def kept(self) -> Literal["first", "last"]:
@@ -184,12 +201,7 @@ class Run:
     def _judged(self, finished: pl.LazyFrame) -> pl.LazyFrame:
         """Rollouts with their verdicts, where there are any."""
         if not self.files.verdicts:
-            missing = {"_verdict": pl.String(), "_findings": pl.List(pl.String)}
-            return finished.pipe_with_schema(
-                lambda rows, schema: rows.with_columns(
-                    pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
-                )
-            )
+            return with_missing(finished, {"_verdict": pl.String(), "_findings": pl.List(pl.String)})
         verdicts = last_verdicts(self.verdict_lines)
         theirs = finished.drop(*names.FINDINGS, strict=False)
         return theirs.join(verdicts, on=names.KEY, how="left", maintain_order="left")

@@ -11,7 +11,7 @@ from pipeline.analysis.changes import FIGURES, changes
 from pipeline.analysis.measures import LOST_AS_ZERO, SCORE, UNTROUBLED, Measure
 from pipeline.analysis.pairing import Pairs
 from pipeline.groups import aliases
-from pipeline.profile.expressions import column
+from pipeline.profile.expressions import column, finite
 
 AGENT = "agent"
 ALL = "all"
@@ -55,8 +55,7 @@ def tables_of_changes(pairs: Pairs, measures: Sequence[Measure], by: Sequence[st
 
 def _finite(table: pl.DataFrame) -> pl.DataFrame:
     """The table without the figures that are beyond doubles."""
-    number = cs.float()
-    return table.with_columns(pl.when(number.is_finite()).then(number).name.keep())
+    return table.with_columns(finite(cs.float()).name.keep())
 
 
 def _about(by: Sequence[str]) -> list[str]:
@@ -70,6 +69,15 @@ def infrastructure(changed: pl.DataFrame, measures: Sequence[Measure], by: Seque
     With lost rollouts (missing, masked, unscored) as 0, the change is that of the scored ones and a rest, `by_lost`:
     what was lost. The change of the scored ones is that of those without trouble and a rest, `by_troubled`: what
     was truncated or unhealthy.
+
+    Args:
+        changed: As `tables_of_changes` gives it.
+        measures: What was looked at.
+        by: The columns asked for.
+
+    Returns:
+        A row a group: `scope`, `agent` (String), `by`; `scored_change`, `lost_as_zero_change`, `untroubled_change`,
+        `by_lost`, `by_troubled` and for each share `NAME_change` (Float64), null where nothing can be said.
     """
     about = _about(by)
     groups = changed.select(map(column, about)).unique(maintain_order=True)

@@ -12,9 +12,8 @@ from pipeline.clustered import clustered_means
 from pipeline.frames.lazy import collect
 from pipeline.groups import per_group
 from pipeline.profile.expressions import column, finite
+from pipeline.rounding import without_noise
 
-NO_CHANGE = 1e-12
-"""Differences of means that are this small come from rounding."""
 FIGURES = ("tasks", "base", "candidate", "change", "se", "low_95", "high_95", "up", "down", "same")
 
 
@@ -28,9 +27,9 @@ def changes(pairs: Pairs, measures: Sequence[Measure], group: Sequence[str] = ()
     """How far each measure moved, paired by task, each task with the same weight.
 
     With d the change of the mean of a task's rollouts, `change` is the mean of d over the tasks that have the measure
-    in both runs. `se` is std(d) / √n and the interval change ± t(0.975, n - 1) · se, as `clustered_means` has them:
-    the tasks are the clusters, so how many rollouts each has does not matter. Over all agents a task is the mean of
-    its agents' pairs, so that no task counts twice.
+    in both runs; where the two means are equal but for rounding, d is 0. `se` is std(d) / √n and the interval
+    change ± t(0.975, n - 1) · se, as `clustered_means` has them: the tasks are the clusters, so how many rollouts each
+    has does not matter. Over all agents a task is the mean of its agents' pairs, so that no task counts twice.
 
     Source: the paired analysis of E. Miller, Adding Error Bars to Evals, arXiv 2411.00640, section 4.2.
 
@@ -61,6 +60,7 @@ def changes(pairs: Pairs, measures: Sequence[Measure], group: Sequence[str] = ()
         maintain_order="left",
     )
     renamed = both.rename({"value": "change", "low": "low_95", "high": "high_95"})
+    renamed = renamed.with_columns(without_noise(pl.col("change"), pl.col("base"), pl.col("candidate")).alias("change"))
     return collect(renamed.select(*map(column, group), "kind", "measure", *FIGURES))
 
 
@@ -74,14 +74,19 @@ def _change(measure: Measure) -> pl.Expr:
 def _changed(pairs: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
     """Adds `change COLUMN`; one side's mean is null where the other's is."""
     changed = pairs.with_columns(
-        finite(pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}")).alias(f"change {one.column}")
-        for one in measures
+        _true_change(one, finite(pl.col(f"candidate {one.column}") - pl.col(f"base {one.column}"))) for one in measures
     )
     return changed.with_columns(
         pl.when(_change(one).is_not_null()).then(pl.col(f"{side} {one.column}")).alias(f"{side} {one.column}")
         for one in measures
         for side in SIDES
     )
+
+
+def _true_change(measure: Measure, change: pl.Expr) -> pl.Expr:
+    """A change of the means of both sides under its name, 0.0 where it is but rounding."""
+    sides = [pl.col(f"{side} {measure.column}") for side in SIDES]
+    return without_noise(change, *sides).alias(f"change {measure.column}")
 
 
 def _per_task(
@@ -94,7 +99,8 @@ def _per_task(
         f"{what} {one.column}": pl.col(f"{what} {one.column}").mean() for one in measures for what in (*SIDES, "change")
     }
     first = pl.col("_task").min()
-    return per_group(rows, [*group, "_key"], **values, _task=first).sort("_task", maintain_order=True)
+    whole = per_group(rows, [*group, "_key"], **values, _task=first).sort("_task", maintain_order=True)
+    return whole.with_columns(_true_change(one, _change(one)) for one in measures)
 
 
 def _counted(rows: pl.LazyFrame, measures: Sequence[Measure], group: Sequence[str]) -> pl.LazyFrame:
@@ -118,7 +124,7 @@ def _counts(measures: Sequence[Measure]) -> dict[str, pl.Expr]:
         change = _change(one)
         figures[f"{place} base"] = finite(pl.col(f"base {one.column}").mean())
         figures[f"{place} candidate"] = finite(pl.col(f"candidate {one.column}").mean())
-        figures[f"{place} up"] = (change > NO_CHANGE).sum()
-        figures[f"{place} down"] = (change < -NO_CHANGE).sum()
-        figures[f"{place} same"] = (change.abs() <= NO_CHANGE).sum()
+        figures[f"{place} up"] = (change > 0).sum()
+        figures[f"{place} down"] = (change < 0).sum()
+        figures[f"{place} same"] = (change == 0).sum()
     return figures

@@ -18,12 +18,23 @@ from pipeline.analysis.measures import (
     measures_of,
     sums_by_task,
 )
-from pipeline.analysis.pairing import CONTENT, INDEX, Pairs, conflicts, paired, pooled, renumbered, task_keys
+from pipeline.analysis.pairing import (
+    CONTENT,
+    INDEX,
+    SIDES,
+    Pairs,
+    conflicts,
+    content_of_both,
+    paired,
+    pooled,
+    renumbered,
+    task_keys,
+)
 from pipeline.analysis.permutation import SignFlip, sign_flip_test
 from pipeline.analysis.same_rollouts import Matched, same_rollouts
 from pipeline.analysis.scoring import PassRule
 from pipeline.columns import by_columns
-from pipeline.errors import SourceError
+from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import aliased, aliases, need_apart
 from pipeline.run import Run
@@ -56,7 +67,9 @@ class Facts(NamedTuple):
     """What to know of how two runs were put together.
 
     Attributes:
-        shared: Pairs of tasks in both runs.
+        shared: Pairs of tasks in both runs; by agent, one for each agent of a task.
+        by_agent: Whether tasks are paired by agent, for some task was tried by several.
+        of_others: How many tasks are in both runs, and have agents in each that the other has not.
         scored: Tasks with a score in both, which the change is over.
         of: What of the content was compared; None where it was not.
         pooled: Keys that several tasks have: of the base and of the candidate.
@@ -66,9 +79,12 @@ class Facts(NamedTuple):
         without_key: How many tasks have no such field: of the base and of the candidate.
         other_agents: How many pairs are of agents that are called differently.
         matched: How the rollouts were matched, where they were.
+        unknown: What this kind of run does not say, as `Run.unknown`: of the base and of the candidate.
     """
 
     shared: int
+    by_agent: bool
+    of_others: int
     scored: int
     of: Of | None
     pooled: Sides
@@ -78,6 +94,7 @@ class Facts(NamedTuple):
     without_key: tuple[int, int]
     other_agents: int
     matched: Matched | None
+    unknown: tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Comparison(NamedTuple):
@@ -113,19 +130,23 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
 
     Raises:
         SourceError: A row whose content counts is no longer there.
-        UsageError: There is no such score, key or group.
+        UsageError: There is no such score, key or group, or no content to know tasks by.
     """
     chosen = options or CompareOptions()
     by = [name for name in by_columns(base.aligned.frame, chosen.by) if name != "_agent"]
     need_apart(by, TAKEN)
     measures = measures_of(base, candidate, chosen.rule)
-    rollouts = (measured_rollouts(base, chosen.rule, measures), measured_rollouts(candidate, chosen.rule, measures))
-    matched = same_rollouts(base, candidate, rollouts, measures) if chosen.pair == "rollout" else None
+    twice = chosen.pair == "rollout"
+    mine, theirs = (measured_rollouts(run, chosen.rule, measures, of_finished=twice) for run in (base, candidate))
+    rollouts = (mine, theirs)
+    matched = same_rollouts(base, candidate, rollouts, measures) if twice else None
     if matched is not None:
-        rollouts = (matched.of(rollouts[0]), matched.of(rollouts[1]))
-    of: Of = "row" if base.has_input_rows and candidate.has_input_rows else "prompt"
+        rollouts = (matched.of(SIDES[0], measures), matched.of(SIDES[1], measures))
+    of = content_of_both(base, candidate)
     key = chosen.key if matched is None else INDEX
     keys = (task_keys(base, key, of=of), task_keys(candidate, key, of=of))
+    for run, known in zip((base, candidate), keys, strict=True):
+        _need_keys(run, known, key)
     pairs = paired(sums_by_task(rollouts[0], measures), sums_by_task(rollouts[1], measures), keys, measures)
     pairs = pairs._replace(frame=_with_groups(pairs.frame, base, by))
     changed = tables_of_changes(pairs, measures, by)
@@ -142,8 +163,16 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
         infrastructure=infrastructure(changed, measures, by),
         alone=pairs.alone,
         flips=task_flips(pairs.frame) if matched is None else rollout_flips(matched.rollouts),
-        facts=_facts(base, candidate, key, keys, pairs, change, of, matched),
+        facts=_facts(base, candidate, key=key, keys=keys, pairs=pairs, change=change, of=of, matched=matched),
     )
+
+
+def _need_keys(run: Run, keys: pl.DataFrame, key: str) -> None:
+    """Makes sure that a run whose tasks are known by what they ask says so anywhere."""
+    if key == CONTENT and len(keys) and not keys["_key"].count():
+        hint = "Name its inputs with --inputs, or pair tasks by --key index, if both runs number them alike."
+        message = "no row has responses_create_params or other content, so tasks cannot be paired by it"
+        raise UsageError(message, where=run.files.rollouts[0].shown, hint=hint)
 
 
 def _with_groups(pairs: pl.DataFrame, base: Run, by: Sequence[str]) -> pl.DataFrame:
@@ -165,7 +194,15 @@ def _overall(changed: pl.DataFrame) -> dict[str, object] | None:
 
 
 def _facts(
-    base: Run, candidate: Run, key: str, keys: Sides, pairs: Pairs, change: Change, of: Of, matched: Matched | None
+    base: Run,
+    candidate: Run,
+    *,
+    key: str,
+    keys: Sides,
+    pairs: Pairs,
+    change: Change,
+    of: Of,
+    matched: Matched | None,
 ) -> Facts:
     unread = ""
     contents: Sides | None = keys if key == CONTENT else None
@@ -178,6 +215,8 @@ def _facts(
     known = pl.col("_agent").is_not_null() & pl.col("_candidate_agent").is_not_null()
     return Facts(
         shared=len(pairs.frame),
+        by_agent=pairs.by_agent,
+        of_others=pairs.of_others,
         scored=change.tasks,
         of=of if contents is not None else None,
         pooled=(pooled(keys[0]), pooled(keys[1])),
@@ -187,4 +226,5 @@ def _facts(
         without_key=(keys[0]["_key"].null_count(), keys[1]["_key"].null_count()),
         other_agents=pairs.frame.filter(known & (pl.col("_agent") != pl.col("_candidate_agent"))).height,
         matched=matched,
+        unknown=(base.unknown, candidate.unknown),
     )

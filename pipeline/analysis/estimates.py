@@ -17,6 +17,7 @@ from pipeline.clustered import clustered_means
 from pipeline.groups import per_group, together
 from pipeline.profile.expressions import column
 
+UNEVEN = "repeats, of different numbers of tasks"
 OF_SCORE = "mean score"
 OF_PASSING = "pass rate"
 
@@ -175,6 +176,8 @@ def _with_notes(rows: pl.LazyFrame) -> pl.LazyFrame:
         .then(pl.lit("one repeat"))
         .when(of_repeats & no_limits)
         .then(pl.lit("no repeat differs"))
+        .when(of_repeats & pl.col("uneven"))
+        .then(pl.format(f"{{}} {UNEVEN}", "repeats"))
         .when(of_repeats)
         .then(pl.format("{} repeats", "repeats"))
         .when(pl.col("tasks") == 1)

@@ -56,7 +56,11 @@ def bootstrap_means(
 
         def of_groups(frame: pl.DataFrame) -> pl.DataFrame:
             groups = frame.partition_by(by, maintain_order=True) if by else [frame]
-            parts = [_of_group(one, by, means, sums, upper, draws, seed) for one in groups if len(one)]
+            parts = [
+                _of_group(one, by, means=means, sums=sums, upper=upper, draws=draws, seed=seed)
+                for one in groups
+                if len(one)
+            ]
             return pl.concat([pl.DataFrame(schema=found), *parts])
 
         return rows.map_batches(of_groups, schema=found)
@@ -85,19 +89,34 @@ def across_repeats(
 
     Returns:
         A row a group: `by`; `value`, `se`, `low`, `high` (Float64): the last three are null for one repeat, the
-        interval too where no repeat differs; `repeats` (UInt32).
+        interval too where no repeat differs; `repeats` (UInt32); `uneven` (Boolean): whether they rest on different
+        numbers of rollouts, so that `value` is not the mean over all of these.
     """
     there = rollouts.filter(column(value).is_not_null())
-    at_index = per_group(there, [*by, names.ROLLOUT], _mean=number(value).mean())
-    raw = per_group(at_index, by, value=pl.col("_mean").mean(), _std=pl.col("_mean").std(ddof=1), repeats=pl.len())
+    at_index = per_group(there, [*by, names.ROLLOUT], _mean=number(value).mean(), _count=pl.len())
+    raw = per_group(
+        at_index,
+        by,
+        value=pl.col("_mean").mean(),
+        _std=pl.col("_mean").std(ddof=1),
+        repeats=pl.len(),
+        uneven=pl.col("_count").n_unique() > 1,
+    )
     spread = raw.with_columns(se=pl.col("_std") / pl.col("repeats").sqrt())
     return with_limits(spread, "repeats", (1 + confidence) / 2).select(
-        *map(column, by), "value", "se", "low", "high", "repeats"
+        *map(column, by), "value", "se", "low", "high", "repeats", "uneven"
     )
 
 
 def _of_group(
-    group: pl.DataFrame, by: Sequence[str], means: Means, sums: Sequence[str], upper: float, draws: int, seed: int
+    group: pl.DataFrame,
+    by: Sequence[str],
+    *,
+    means: Means,
+    sums: Sequence[str],
+    upper: float,
+    draws: int,
+    seed: int,
 ) -> pl.DataFrame:
     """The bootstrap intervals of one group: a row a mean."""
     pairs = [(sums.index(total), sums.index(weight)) for total, weight in means.values()]

@@ -10,6 +10,7 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.elections import Votes, majority_share
 from pipeline.analysis.passing import at, only_of, with_shares
+from pipeline.analysis.plain import plain_text
 from pipeline.profile.expressions import column
 
 BITS = 32
@@ -90,14 +91,7 @@ def _elected(profiles: pl.DataFrame, *, ks: Sequence[int], seed: int) -> pl.Data
 
 def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:
     value = column(name)
-    if dtype == pl.Boolean:
-        return value.cast(pl.String)
-    if dtype.is_numeric():
-        whole = value.cast(pl.Int64, strict=False)
-        return (
-            pl.when(value.cast(pl.Float64) == whole.cast(pl.Float64))
-            .then(whole.cast(pl.String))
-            .otherwise(value.cast(pl.String))
-        )
+    if dtype == pl.Boolean or dtype.is_numeric():
+        return plain_text(value, dtype)
     text = value.cast(pl.String).str.strip_chars()
     return pl.when(text != "").then(text)

@@ -10,6 +10,7 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.scoring import PassRule
 from pipeline.columns import planned, with_numbers
+from pipeline.frames.lazy import with_missing
 from pipeline.groups import number, per_group
 from pipeline.profile.expressions import column, metrics_of
 from pipeline.run import Run
@@ -18,7 +19,9 @@ SCORE = "_score"
 PASSES = "_passes"
 LOST_AS_ZERO = "_lost_as_zero"
 UNTROUBLED = "_untroubled"
-UNHEALTHY = "unhealthy"
+TRUNCATED, UNHEALTHY = "truncated", "unhealthy"
+OF_PLANNED = ("missing", "failed", "masked", "unscored")
+"""The shares that are over the planned rollouts."""
 
 
 class Measure(NamedTuple):
@@ -49,7 +52,9 @@ def measures_of(base: Run, candidate: Run, rule: PassRule) -> list[Measure]:
     ]
 
 
-def measured_rollouts(run: Run, rule: PassRule, measures: Sequence[Measure]) -> pl.LazyFrame:
+def measured_rollouts(
+    run: Run, rule: PassRule, measures: Sequence[Measure], *, of_finished: bool = False
+) -> pl.LazyFrame:
     """Every planned rollout with its measures.
 
     A share is 1 or 0 for each rollout that it is over: `missing` (not finished, whatever became of it), `failed`
@@ -57,7 +62,15 @@ def measured_rollouts(run: Run, rule: PassRule, measures: Sequence[Measure]) -> 
     planned ones; `truncated` over those with a response, `unhealthy` over those with a verdict. A lost rollout is one
     that is missing, masked or unscored; a troubled one is truncated or unhealthy.
 
-    Columns: both indices (Int64), `_agent` (String), then a column a measure (Float64), null where it says nothing.
+    Columns: both indices (Int64), `_agent` (String), then a column a measure (Float64), null where it says nothing: so
+    are shares of the planned ones and lost rollouts where nobody knows what was planned, and what truncation means
+    where nobody knows what was truncated.
+
+    Args:
+        run: The run.
+        rule: Which metric is the score, and when a rollout passes.
+        measures: What to work out.
+        of_finished: Whether only finished rollouts will be looked at, so that the plan does not matter.
 
     Raises:
         UsageError: There is no such score, or it holds no numbers.
@@ -73,6 +86,7 @@ def measured_rollouts(run: Run, rule: PassRule, measures: Sequence[Measure]) -> 
         UNTROUBLED: pl.when(~troubled).then(score),
         **{f"_share {name}": share.cast(pl.Float64) for name, share in _shares(rule).items()},
     }
+    of_column |= dict.fromkeys(_unknown(run, of_finished=of_finished), pl.lit(None, pl.Float64))
     figures = [
         of_column[one.column].alias(one.column)
         if one.column in of_column
@@ -93,6 +107,14 @@ def sums_by_task(rollouts: pl.LazyFrame, measures: Sequence[Measure]) -> pl.Lazy
     return per_group(rollouts, (names.TASK, "_agent"), **sums, **counts)
 
 
+def _unknown(run: Run, *, of_finished: bool) -> list[str]:
+    """The columns of measures that this kind of run does not tell."""
+    lost = [LOST_AS_ZERO, *(f"_share {name}" for name in OF_PLANNED)]
+    cut = [UNTROUBLED, f"_share {TRUNCATED}"]
+    is_whole = run.knows_rollouts and (run.knows_planned or of_finished)
+    return [*([] if is_whole else lost), *([] if run.knows_rollouts else cut)]
+
+
 def _shares(rule: PassRule) -> dict[str, pl.Expr]:
     finished, measured = pl.col("_finished"), pl.col("_measured")
     return {
@@ -100,7 +122,7 @@ def _shares(rule: PassRule) -> dict[str, pl.Expr]:
         "failed": pl.col("_failed"),
         "masked": finished & pl.col("_masked"),
         "unscored": measured & column(rule.score).is_null(),
-        "truncated": pl.when(finished).then(pl.col("_truncated")),
+        TRUNCATED: pl.when(finished).then(pl.col("_truncated")),
         UNHEALTHY: pl.when(finished & pl.col("_verdict").is_not_null()).then(pl.col("_verdict") == UNHEALTHY),
     }
 
@@ -109,12 +131,7 @@ def _planned(run: Run) -> pl.LazyFrame:
     """The planned rollouts; what a quality check says is only joined where one was made."""
     if run.files.verdicts:
         return planned(run)
-    missing = {"_verdict": pl.String(), "_truncated": pl.Boolean()}
-    return run.aligned.frame.pipe_with_schema(
-        lambda rows, schema: rows.with_columns(
-            pl.lit(None, dtype).alias(name) for name, dtype in missing.items() if name not in schema
-        )
-    )
+    return with_missing(run.aligned.frame, {"_verdict": pl.String(), "_truncated": pl.Boolean()})
 
 
 def _with_score(rows: pl.LazyFrame, rule: PassRule) -> pl.LazyFrame:

@@ -13,6 +13,8 @@ from pipeline.groups import per_group
 from pipeline.profile.expressions import column
 
 COUNTS = ("planned", "finished", "missing", "masked", "unscored", "scored")
+OF_PLAN = ("planned", "missing")
+OF_MASKED = ("finished", "masked")
 CASES = ("if dropped", "if zero", "if best", "if worst")
 MASKED, UNSCORED = "(masked)", "(unscored)"
 
@@ -103,6 +105,41 @@ def mean_bounds(complete: pl.LazyFrame, lost: pl.LazyFrame, votes: pl.LazyFrame,
     )
     return pl.concat([_case(joined, by, case) for case in CASES]).sort(
         *map(column, by), "failure_class", maintain_order=True, nulls_last=[*(True for _ in by), False]
+    )
+
+
+def unknown_counts(rows: pl.LazyFrame, unknown: Sequence[str]) -> pl.LazyFrame:
+    """Counts of rollouts, null with a reason in `note` where the run does not say so much.
+
+    Args:
+        rows: A row a count: `figure`, `failure_class` (null for those of all), `value`, `rollouts` (what it is over).
+        unknown: As `Run.unknown`.
+    """
+    silent = [*(OF_PLAN if "planned" in unknown else ()), *(OF_MASKED if "masked" in unknown else ())]
+    found = _silenced(rows, pl.col("figure").is_in(silent) & pl.col("failure_class").is_null(), unknown)
+    return found.with_columns(rollouts=pl.lit(None, pl.UInt32)) if silent else found
+
+
+def unknown_bounds(rows: pl.LazyFrame, unknown: Sequence[str]) -> pl.LazyFrame:
+    """Bounds of the mean, null with a reason in `note` where nobody knows how many rollouts have no score.
+
+    Args:
+        rows: As `mean_bounds` gives them.
+        unknown: As `Run.unknown`.
+    """
+    return _silenced(rows, (pl.col("figure") != CASES[0]) & pl.col("failure_class").is_null(), unknown)
+
+
+def _silenced(rows: pl.LazyFrame, silent: pl.Expr, unknown: Sequence[str]) -> pl.LazyFrame:
+    lacks = [one for one in ("planned", "masked") if one in unknown]
+    if not lacks:
+        return rows
+    why = pl.lit(f"it is not known which rollouts were {' or '.join(lacks)}")
+    note = pl.col("note") if "note" in rows.collect_schema() else pl.lit(None, pl.String)
+    return rows.with_columns(
+        value=pl.when(~silent).then("value"),
+        rollouts=pl.when(~silent).then("rollouts"),
+        note=pl.when(silent).then(why).otherwise(note),
     )
 
 

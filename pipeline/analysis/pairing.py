@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.measures import Measure
+from pipeline.analysis.plain import plain_text
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.options import ROOTS
@@ -31,11 +32,13 @@ class Pairs(NamedTuple):
             `base COLUMN` and `candidate COLUMN` (Float64) and their numbers as `base count COLUMN` and so on.
         alone: What is in one run only, by run and task: `run` (base or candidate), `task` (Int64), `agent` (String).
         by_agent: Whether a task of several agents is a pair for each of them.
+        of_others: How many tasks are in both runs, and have agents in each that the other has not.
     """
 
     frame: pl.DataFrame
     alone: pl.DataFrame
     by_agent: bool
+    of_others: int = 0
 
 
 def field_of(key: str) -> str | None:
@@ -55,6 +58,11 @@ def key_column(run: Run, key: str) -> str | None:
 
 def _path_of(key: str) -> str:
     return key if key.startswith(ROOTS) else f"input.{key}"
+
+
+def content_of_both(base: Run, candidate: Run) -> Of:
+    """What of the contents of two runs can be compared: input rows where both have them, else what was asked."""
+    return "row" if base.has_input_rows and candidate.has_input_rows else "prompt"
 
 
 def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
@@ -82,7 +90,7 @@ def task_keys(run: Run, key: str, *, of: Of | None = None) -> pl.DataFrame:
             f"no row has {key}", hint="It is a field of the input row, dotted; row.NAME is one of the rollout."
         )
     values = run.aligned.frame.group_by(task, maintain_order=True).agg(_key=column(name).drop_nulls().first())
-    return collect(values.with_columns(_as_text("_key", values.collect_schema()["_key"])))
+    return collect(values.with_columns(_key=plain_text(pl.col("_key"), values.collect_schema()["_key"])))
 
 
 def paired(
@@ -110,11 +118,16 @@ def paired(
     frame = sides[0].join(theirs, on=on, how="inner", nulls_equal=True, maintain_order="left")
     alone = [
         mine.join(other, on=on, how="anti", nulls_equal=True, maintain_order="left").select(
-            run=pl.lit(side), task="_task", agent="_agent"
+            "_key", run=pl.lit(side), task="_task", agent="_agent"
         )
         for mine, other, side in zip(sides, reversed(sides), SIDES, strict=True)
     ]
-    return Pairs(frame.sort("_task", "_agent", nulls_last=True, maintain_order=True), pl.concat(alone), by_agent)
+    return Pairs(
+        frame.sort("_task", "_agent", nulls_last=True, maintain_order=True),
+        pl.concat(alone).drop("_key"),
+        by_agent,
+        of_others=alone[0].join(alone[1], on="_key", how="semi")["_key"].n_unique(),
+    )
 
 
 def pooled(keys: pl.DataFrame) -> pl.DataFrame:
@@ -159,13 +172,3 @@ def _units(tasks: pl.LazyFrame, keys: pl.DataFrame, measures: Sequence[Measure],
     ]
     counts = [pl.col(f"count {one.column}").alias(f"{side} count {one.column}") for one in measures]
     return units.select("_key", "_task", "_agent", *means, *counts)
-
-
-def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Values as text; a whole number in doubles is written as one."""
-    value = pl.col(name)
-    if not dtype.is_float():
-        return value.cast(pl.String)
-    whole = (value == value.floor()) & (value.abs() < 2.0**53)
-    text = pl.when(whole).then(value.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(value.cast(pl.String))
-    return text.alias(name)

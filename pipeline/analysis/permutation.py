@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.rounding import NOISE
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -13,7 +15,6 @@ MOST_EXACT = 16
 DRAWS = 9_999
 FEWEST_DRAWS = 999
 MOST_SIGNS = 120_000_000
-ROUNDING = 1e-12
 AT_ONCE = 4_000_000
 
 
@@ -51,7 +52,7 @@ def sign_flip_test(differences: Sequence[float], *, seed: int = 0) -> SignFlip:
     signed = np.asarray(differences, dtype=np.float64)
     signed = signed / max(1.0, float(np.abs(signed).max(initial=0.0)))  # sums stay within doubles
     sizes = np.sort(np.abs(signed[signed != 0]))
-    bound = abs(signed.sum()) * (1 - ROUNDING)
+    bound = abs(signed.sum()) - NOISE * sizes.sum()
     if len(sizes) <= MOST_EXACT:
         sums = np.zeros(1)
         for size in sizes:

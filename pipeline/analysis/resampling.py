@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.rounding import NOISE
+
 BLOCK = 1 << 17
 """Tasks drawn at a time: their counts, 1 MB, stay near the processor."""
 FEW = 10
 """Tasks of a kind, on average, from which on drawing kinds is quicker than drawing tasks."""
-NOISE = 1e-12
-"""What is left of a spread that is none, relative to the values, when sums are rounded."""
 
 Numbers = NDArray[np.float64]
 

@@ -142,7 +142,7 @@ def select(candidates: pl.DataFrame, selection: Selection) -> Selected:
     if selection.stages is not None:
         domain = None if selection.domain is None else field_column(selection.domain)
         chosen = staged(chosen, selection.stages, seed=selection.seed, domain=domain)
-    return Selected(chosen, control, counts, bands, compared, short)
+    return Selected(chosen=chosen, control=control, steps=counts, bands=bands, misfiled=compared, short=short)
 
 
 def _rules(selection: Selection) -> list[Rule]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pipeline import names
 from pipeline.analysis import estimates
 from pipeline.analysis.majority import answers, with_majority
-from pipeline.analysis.missing import COUNTS, completeness, mean_bounds, without_score
+from pipeline.analysis.missing import COUNTS, completeness, mean_bounds, unknown_bounds, unknown_counts, without_score
 from pipeline.analysis.passing import doubling, with_passing
 from pipeline.analysis.scoring import PassRule, voting
 from pipeline.analysis.signal import with_signal
@@ -80,6 +80,7 @@ class _Rows(NamedTuple):
     planned: pl.LazyFrame
     failures: pl.LazyFrame
     ks: tuple[int, ...]
+    unknown: tuple[str, ...]
 
 
 def statistics(run: Run, rule: PassRule, options: StatsOptions | None = None) -> pl.LazyFrame:
@@ -130,7 +131,7 @@ def _rows(run: Run, rule: PassRule, options: StatsOptions, group: Sequence[str])
     plan = every.select(*names.KEY, *own, "_finished", "_measured", _scored=scored)
     kept, kept_plan = collect(votes).lazy(), collect(plan).lazy()
     largest = kept.group_by(within([])).len().select(pl.col("len").max())
-    return _Rows(kept, kept_plan, run.failures, doubling(collect(largest).item() or 0))
+    return _Rows(kept, kept_plan, run.failures, doubling(collect(largest).item() or 0), run.unknown)
 
 
 def _parts(rows: _Rows, by: Sequence[str], rule: PassRule, options: StatsOptions) -> Iterator[pl.LazyFrame]:
@@ -138,8 +139,8 @@ def _parts(rows: _Rows, by: Sequence[str], rule: PassRule, options: StatsOptions
     complete = collect(completeness(rows.planned, by)).lazy()
     lost = collect(without_score(rows.planned, rows.failures, by)).lazy()
     score = pl.lit(rule.score)
-    yield _counts(complete, lost, by).with_columns(pass_rule=score)
-    bounds = mean_bounds(complete, lost, rows.votes, by)
+    yield unknown_counts(_counts(complete, lost, by), rows.unknown).with_columns(pass_rule=score)
+    bounds = unknown_bounds(mean_bounds(complete, lost, rows.votes, by), rows.unknown)
     yield bounds.with_columns(part=pl.lit("missing"), pass_rule=score)
     tasks = (
         by_task(rows.votes, by)

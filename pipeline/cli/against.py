@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipeline import names
+from pipeline.analysis.pairing import content_of_both
 from pipeline.analysis.pairs import best_first, worst_first
 from pipeline.cli.opening import opened
 from pipeline.cli.picking import Key, judged, of_key
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pipeline.cli.asked import RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
     from pipeline.run import Run
-    from pipeline.sources.contents import Of
 
 
 def show_against(
@@ -64,7 +64,7 @@ def _name(asked: RunAsked) -> str:
 
 def _same_task(run: Run, base: Run, task: int, name: str, console: Console) -> int:
     """The index in the base of what a task of the run asks; its own where nobody can tell, which is said."""
-    of: Of = "row" if run.has_input_rows and base.has_input_rows else "prompt"
+    of = content_of_both(run, base)
     try:
         mine, theirs = collect(run.contents(of=of)), collect(base.contents(of=of))
     except SourceError as error:

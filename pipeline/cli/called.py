@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 
 from pipeline import names
 
@@ -12,6 +13,25 @@ from pipeline import names
 def command_line(*words: str) -> str:
     """What to type in a shell to run the command with these words, as it was run this time."""
     return shlex.join([*_program(), *map(names.shown, words)])
+
+
+def going_on(*, max_attempts: int | None = None) -> str:
+    """What to type to go on with the collection that this is, with other attempts if these are said."""
+    words = sys.argv[1:]
+    if "--resume" not in words:
+        words = [*words, "--resume"]
+    if max_attempts is not None:
+        words = [*_without("--max-attempts", words), "--max-attempts", str(max_attempts)]
+    return command_line(*words)
+
+
+def _without(option: str, words: Sequence[str]) -> list[str]:
+    """The words without an option and its value."""
+    return [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if option not in {before, word} and not word.startswith(f"{option}=")
+    ]
 
 
 def _program() -> list[str]:

@@ -24,6 +24,7 @@ from pipeline.cli.rule_of_run import rule_of_runs
 from pipeline.cli.rules import rule_words, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import GateError, UsageError
+from pipeline.rounding import exceeds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +143,7 @@ def _print(
         )
         print_content(text.encode() + b"\n", table, files, kept)
     elif form in {"table", "md"}:
-        shown = Shown(form, question.flips, table.limit)
+        shown = Shown(form=form, flips=question.flips, limit=table.limit)
         texts = [text_of(named, one, options, shown) for named, one in found]
         print_content("\n\n".join([*texts, f"Verdicts: {RULE}"]).encode() + b"\n", table, files, kept)
     else:
@@ -167,7 +168,7 @@ def _missed_gate(found: list[tuple[Named, Comparison]], gate: Gate, console: Con
                 console.warn(f"{name}: too little data, so --fail-if-worse says nothing (--strict refuses that)")
             continue
         fall = fall_of(one.change, by_estimate=gate.by_estimate)
-        if gate.largest_fall is not None and fall is not None and fall > gate.largest_fall:
+        if gate.largest_fall is not None and fall is not None and exceeds(fall, gate.largest_fall):
             what = "the estimate" if gate.by_estimate else "the lower bound of the 95 % interval"
             missed.append(f"{name}: the score fell by {fall:.6g} ({what}), more than {gate.largest_fall:g}")
     if not missed:

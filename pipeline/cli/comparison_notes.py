@@ -9,6 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT
+from pipeline.cli.opening import of_unknown
 
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import CompareOptions, Facts
@@ -34,7 +35,12 @@ def notes(named: Named, facts: Facts, runs: tuple[Run, Run], options: CompareOpt
         yield f"agents have other names in {names.shown(named.candidate)} ({_counted(facts.other_agents, 'pair')})"
     if facts.matched is not None:
         yield from _of_rollouts(facts.matched)
-    if not facts.shared:
+    if facts.by_agent and facts.of_others:
+        yield (
+            f"of other agents in the two runs: {_counted(facts.of_others, 'task')} that both have; tasks are paired by "
+            "agent where any was tried by several, so agents need the same names"
+        )
+    elif not facts.shared:
         more = "; --key uuid (or another field of the input rows) or --key index may pair them"
         told = more if options.key == CONTENT and facts.matched is None else ""
         yield f"the two runs have no task in common: see whether they are of one data set{told}"
@@ -55,7 +61,10 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
             f"{first_of(pooled['first'])}; those with the same {of} are one task here (--key index keeps them apart)"
         )
     if without:
-        yield f"{name}: without a {options.key}, and left out: {_counted(without, 'task')}"
+        lack = "any content to be known by" if options.key == CONTENT else f"a {options.key}"
+        yield f"{name}: without {lack}, and left out: {_counted(without, 'task')}"
+    if (note := of_unknown(name, run)) is not None:
+        yield note
     if facts.of == "prompt" and not run.has_input_rows:
         yield f"{name} has no input rows: tasks are known by their responses_create_params alone"
 

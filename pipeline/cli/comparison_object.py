@@ -55,6 +55,8 @@ def as_object(named: Named, found: Comparison, *, flips: bool, limit: int | None
     }
     pairing: dict[str, Any] = {
         "shared": facts.shared,
+        "by_agent": facts.by_agent,
+        "tasks_of_other_agents": facts.of_others,
         "scored": facts.scored,
         "content_of": facts.of,
         "content_conflicts": len(facts.conflicts),
@@ -62,10 +64,12 @@ def as_object(named: Named, found: Comparison, *, flips: bool, limit: int | None
         "pooled_tasks": [int(one["tasks"].sum()) for one in facts.pooled],
         "tasks_without_key": list(facts.without_key),
         "other_agent_names": facts.other_agents,
+        "unknown": [list(one) for one in facts.unknown],
     }
     if matched is not None:
-        about = {"same": matched.same, "unchecked": matched.unchecked, "other": len(matched.other)}
-        pairing["rollouts"] = about | {"only_base": matched.alone[0], "only_candidate": matched.alone[1]}
+        about = {"scored": matched.scored, "same": matched.same, "unchecked": matched.unchecked}
+        alone = {"only_base": matched.alone[0], "only_candidate": matched.alone[1]}
+        pairing["rollouts"] = about | {"other": len(matched.other)} | alone
     tables = {
         "changes": found.changes,
         "infrastructure": found.infrastructure,

@@ -14,13 +14,13 @@ from pipeline.analysis.pairing import CONTENT, SIDES
 from pipeline.cli.comparison_notes import Named, first_of
 from pipeline.cli.tables import SHOWN_TO_PEOPLE
 from pipeline.output.tables import cell, write_table
+from pipeline.rounding import NOISE
 
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import CompareOptions, Comparison
     from pipeline.output.tables import Format
 
 SHARES = ("missing", "failed", "masked", "unscored", "truncated", "unhealthy")
-NO_NEWS = 1e-12
 Facts = Sequence[tuple[str, str]]
 
 
@@ -66,7 +66,7 @@ def _verdict(found: Comparison, options: CompareOptions) -> Facts:
     if change.change is None:
         return [("Verdict", f"{found.verdict}: no task has a {score} in both runs")]
     way = "rose" if change.change > 0 else "fell"
-    moved = "did not move" if abs(change.change) <= NO_NEWS else f"{way} by {cell(abs(change.change))}"
+    moved = "did not move" if change.change == 0 else f"{way} by {cell(abs(change.change))}"
     row = found.changes.row(0, named=True)
     means = f"{cell(row['base'])} → {cell(row['candidate'])}"
     return [("Verdict", f"{found.verdict}: {score} {moved} on average over {_tasks_word(change.tasks)} ({means})")]
@@ -74,17 +74,22 @@ def _verdict(found: Comparison, options: CompareOptions) -> Facts:
 
 def _tasks(named: Named, found: Comparison, options: CompareOptions) -> Facts:
     facts = found.facts
-    about = [f"{facts.shared:,} in both runs"]
-    if facts.scored < facts.shared:
-        about.append(f"{facts.scored:,} of them with a score in both")
+    what = " pairs of task and agent" if facts.by_agent else ""
+    about = [f"{facts.shared:,}{what} in both runs"]
+    if facts.by_agent or facts.scored < facts.shared:
+        about.append(
+            f"{_tasks_word(facts.scored) if facts.by_agent else f'{facts.scored:,} of them'} with a score in both"
+        )
     for side, word in zip(SIDES, named, strict=True):
         one = found.alone.filter(pl.col("run") == side)
         if len(one):
-            about.append(f"{len(one):,} only in {names.shown(word)}{first_of(one['task'])}, which take no part")
+            first = first_of(one["task"].unique(maintain_order=True))
+            about.append(f"{len(one):,} only in {names.shown(word)}{first}, which take no part")
     told = [("Tasks", "; ".join(about))]
     if matched := facts.matched:
         alone = f"; {matched.alone[0]:,} and {matched.alone[1]:,} in one run only" if any(matched.alone) else ""
-        told.append(("Rollouts", f"{len(matched.rollouts):,} in both runs{alone}, paired by both indices"))
+        scored = f", {matched.scored:,} of them with a score in both" if matched.scored < len(matched.rollouts) else ""
+        told.append(("Rollouts", f"{len(matched.rollouts):,} in both runs{scored}{alone}, paired by both indices"))
     else:
         by = {"row": "the content of their input rows", "prompt": "what was asked"}.get(facts.of or "row")
         told.append(("Paired by", str(by) if options.key == CONTENT else options.key))
@@ -127,24 +132,31 @@ def _infrastructure(found: Comparison) -> Facts:
         return []
     row = found.infrastructure.row(0, named=True)
     told = []
-    if (lost := row["by_lost"]) is not None:
+    if (lost := row["by_lost"]) is None:
+        told.append(("Lost", "nobody knows what was lost"))
+    else:
         text = (
             f"{_signed(row['lost_as_zero_change'])} with missing, masked and unscored rollouts as 0, of which "
             f"{_signed(lost)} is lost rollouts"
-            if abs(lost) > NO_NEWS
+            if abs(lost) > NOISE
             else "no part of the change is lost rollouts"
         )
         told.append(("Lost", text))
-    if (troubled := row["by_troubled"]) is not None:
+    if (troubled := row["by_troubled"]) is None:
+        told.append(("Truncated", "nobody knows what was truncated"))
+    else:
         text = (
             f"{_signed(row['untroubled_change'])} without truncated and unhealthy rollouts, so these are "
             f"{_signed(troubled)} of the change"
-            if abs(troubled) > NO_NEWS
+            if abs(troubled) > NOISE
             else "no part of the change is truncated or unhealthy rollouts"
         )
         told.append(("Truncated", text))
-    moved = [f"{name} {_signed(row[f'{name}_change'])}" for name in SHARES if abs(row[f"{name}_change"] or 0) > NO_NEWS]
-    return [*told, ("Shares", ", ".join(moved) or f"none of {', '.join(SHARES)} changed")]
+    known = {name: row[f"{name}_change"] for name in SHARES if row[f"{name}_change"] is not None}
+    moved = [f"{name} {_signed(change)}" for name, change in known.items() if abs(change) > NOISE]
+    if known:
+        told.append(("Shares", ", ".join(moved) or f"none of {', '.join(known)} changed"))
+    return told
 
 
 def _table(title: str, frame: pl.DataFrame, shown: Shown) -> str:

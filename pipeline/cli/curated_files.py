@@ -23,7 +23,7 @@ from pipeline.output.datasets import TaskSet, Wrote, manifest_path, write_sets
 from pipeline.output.export import sha256_of
 from pipeline.output.files import make_folder
 from pipeline.output.originals import Line, originals
-from pipeline.output.task_lines import asked_by, has_fields, pair_lines, profiled, samples
+from pipeline.output.task_lines import asked_by, pair_lines, profiled, samples
 from pipeline.report.selection import run_level_notes
 from pipeline.sources.asking import RunLevel
 from pipeline.sources.files import Source
@@ -82,7 +82,7 @@ def write(training: Training, told: dict[str, Any], console: Console, *, kept: S
     wrote = write_sets(sets, lines, manifest_path(output), partial(_about, training, told))
     for note in run_level_notes(level):
         console.warn(note)
-    if dataset is None and not training.selection.pairs and not has_fields(run):
+    if dataset is None and not training.selection.pairs and not run.has_input_rows:
         console.warn("the run has no inputs file: the lines hold prompt and agent, and nothing that a verifier needs")
     return wrote
 
@@ -111,7 +111,7 @@ def _lines(training: Training, tasks: pl.DataFrame, level: RunLevel) -> Iterator
     if dataset is None:
         lines = samples(run, tasks, level)
     else:
-        lines = originals(dataset, asked_by(run, tasks), fields=has_fields(run))
+        lines = originals(dataset, asked_by(run, tasks), fields=run.has_input_rows)
     return profiled(lines, tasks, _model(training)) if training.write_back else lines
 
 

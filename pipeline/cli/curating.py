@@ -101,7 +101,15 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
             print_bytes(f"{tables}\n".encode())
         console.object({**told, "outputs": []})
         return
-    training = Training(run, selection, found, lines.output, dataset, lines.write_back, lines.model)
+    training = Training(
+        run=run,
+        selection=selection,
+        found=found,
+        output=lines.output,
+        dataset=dataset,
+        write_back=lines.write_back,
+        model=lines.model,
+    )
     wrote = write(training, told, console, kept=rules)
     console.result(tables)
     what = "pair" if selection.pairs else "line"

@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipeline import names
 from pipeline.analysis.statistics import StatsOptions, statistics
-from pipeline.cli.opening import opened
+from pipeline.cli.opening import of_unknown, opened
 from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
 from pipeline.cli.tables import form_of, print_sections, print_table
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
+from pipeline.profile.expressions import column
+from pipeline.report.notices import uneven_repeats
 from pipeline.report.statistics import sections
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
     from pipeline.cli.console import Console
+    from pipeline.run import Run
 
 
 OF_GROUPS = ("mean score", "pass rate", "pass@k")
@@ -76,6 +80,10 @@ def estimate(
     run = opened(asked, console, fields)
     rule, kept = rule_of_run(run, rule_asked, console)
     found = collect(statistics(run, rule, options))
+    if (note := of_unknown("the run", run)) is not None:
+        console.warn(note)
+    if (uneven := uneven_repeats(_scored(run, rule.score))) is not None:
+        console.warn(str(uneven))
     if not found.filter(part="completeness", figure="scored")["value"].sum():
         console.warn(f"no rollout has a number in {rule.score}: there are no figures")
     for_people = form in {"table", "md"}
@@ -88,6 +96,13 @@ def estimate(
         print_sections(sections(found, rule=str(rule), confidence=options.confidence), table, console, run.files, kept)
     else:
         print_table(found, table, console, run.files, kept)
+
+
+def _scored(run: Run, score: str) -> pl.DataFrame:
+    """The rollouts that have a part in the figures, with what tells agents and repeats apart."""
+    frame = run.aligned.frame
+    has_score = column(score).is_not_null() if score in frame.collect_schema() else pl.lit(value=False)
+    return collect(frame.filter("_measured", has_score).select(names.ROLLOUT, "_agent_order", "_agent"))
 
 
 def _only(found: pl.DataFrame, figures: Sequence[str]) -> pl.DataFrame:

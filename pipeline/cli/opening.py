@@ -56,6 +56,27 @@ def placed(path: Path, *, replaced: bool) -> str:
     return f"{names.shown(path)}{' (a file of this name was replaced)' if replaced else ''}"
 
 
+def of_unknown(name: str, run: Run) -> str | None:
+    """What to say of a run that does not hold all facts; None for one that does."""
+    if not run.unknown:
+        return None
+    kinds = {
+        "a profile": not run.knows_rollouts,
+        "an export without its inputs": any(source.is_export for source in run.files.rollouts),
+        "read without its inputs": True,
+    }
+    kind = next(kind for kind, holds in kinds.items() if holds)
+    told = {
+        "planned": "which rollouts were planned and are missing",
+        "masked": "masked",
+        "truncated": "truncated",
+        "verdicts": "judged",
+    }
+    facts = [told[one] for one in run.unknown]
+    whole = " or ".join([", ".join(facts[:-1]), facts[-1]] if len(facts) > 1 else facts)
+    return f"{name} is {kind}: nobody knows {whole}, and figures that rest on it are left out"
+
+
 @contextmanager
 def begun(
     asked: RunAsked,

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.collect.answers import Answer, Failure, Read, failed, read_answer
+from pipeline.collect.answers import Answer, Failure, Read, failed, model_out_of_reach, read_answer
+from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.client import ConnectionFault, ask, session
 from pipeline.collect.keyed_rows import Key
 from pipeline.collect.ledger import Ledger
@@ -36,6 +37,7 @@ class Work(NamedTuple):
         attempts: Failed attempts of earlier collectors.
         agents: The address of each agent.
         ledger: The files that lines are appended to.
+        key: The model's key, where it is known; it is written nowhere.
     """
 
     slots: Sequence[Slot]
@@ -43,6 +45,7 @@ class Work(NamedTuple):
     attempts: Counter[Key]
     agents: Mapping[str, str]
     ledger: Ledger
+    key: str | None = None
 
 
 @dataclass
@@ -52,7 +55,8 @@ class Tally:
     Attributes:
         finished: How many rollouts finished.
         failed: Rollouts given up for now, with the class of their last attempt.
-        over: How many of them are never asked again: out of attempts, or final.
+        final: Those of them that are never asked again.
+        spent: Those of them that are out of attempts, with how many these were.
         attempts: How many attempts failed.
         rewards: The sum of the rewards that are numbers, and how many those are.
         no_usage: Rollouts that do not say how many tokens were used.
@@ -61,7 +65,8 @@ class Tally:
 
     finished: int = 0
     failed: dict[Key, str] = field(default_factory=dict)
-    over: int = 0
+    final: set[Key] = field(default_factory=set)
+    spent: dict[Key, int] = field(default_factory=dict)
     attempts: int = 0
     rewards: tuple[float, int] = (0.0, 0)
     no_usage: int = 0
@@ -83,6 +88,14 @@ class Tally:
         if read.reward is not None:
             self.rewards = (self.rewards[0] + read.reward, self.rewards[1] + 1)
 
+    def give_up(self, key: Key, failure: Failure, *, attempts: int, max_attempts: int) -> None:
+        """Counts a rollout that is not asked again for now, by what the next collector will do with it."""
+        self.failed[key] = failure.kind
+        if failure.kept and failure.terminal:
+            self.final.add(key)
+        elif failure.kept and attempts >= max_attempts:
+            self.spent[key] = attempts
+
 
 Tell = Callable[[Tally], None]
 
@@ -91,7 +104,7 @@ async def collect(work: Work, options: AskOptions, watch: Watch, tell: Tell) -> 
     """Asks for every rollout and appends what comes.
 
     Raises:
-        SourceError: A line cannot be written, or an agent stays out of reach.
+        SourceError: A line cannot be written, or an agent or its model stays out of reach.
     """
     async with session(options) as opened:
         asking = Asking(work, options, opened, Outages(watch), tell)
@@ -160,8 +173,8 @@ class Asking:
             self.tell(self.tally)
             await asyncio.sleep(max(after, self.pause(slot.key, attempt)))
         if read.failure is not None:
-            self.tally.failed[slot.key] = read.failure.kind
-            self.tally.over += read.failure.kept and (read.failure.terminal or attempt >= self.options.max_attempts)
+            most = self.options.max_attempts
+            self.tally.give_up(slot.key, read.failure, attempts=attempt, max_attempts=most)
         self.tell(self.tally)
 
     async def attempt(self, slot: Slot, attempt: int) -> tuple[Read, float]:
@@ -173,24 +186,33 @@ class Asking:
         after = 0.0
         found: Read | Failure
         if isinstance(answer, Failure):
-            found = answer
+            found = answer._replace(message=blotted_words(answer.message, self.work.key))
         else:
             after = self.pause_asked(url, answer.retry_after)
-            found = read_answer(answer, slot, attempt)
-        return found if isinstance(found, Read) else failed(found, slot, attempt, self.options.secrets), after
+            found = read_answer(answer._replace(body=blotted(answer.body, self.work.key)), slot, attempt)
+        return found if isinstance(found, Read) else failed(found, slot, attempt), after
 
     async def answer(self, url: str, row: bytes) -> Answer | Failure:
-        """What the agent answers; it is asked again where it went away and came back, though not for ever."""
-        outages = 0
+        """What the agent answers; it is asked again where it, or its model, went away and came back."""
+        outages, lost = 0, 0.0
         while True:
             await self.wait_for(url)
             try:
-                return await ask(self.opened, url, row, self.options)
+                found = await ask(self.opened, url, row, self.options)
             except ConnectionFault as fault:
-                failure = fault.failure
-            outages += 1
-            if not await self.outages.outlast(url) or outages > self.options.max_attempts:
-                return failure
+                outages += 1
+                if not await self.outages.outlast(url) or outages > self.options.max_attempts:
+                    return fault.failure
+                lost = 0.0
+                continue
+            if isinstance(found, Failure):
+                return found
+            said = model_out_of_reach(found)
+            if not said:
+                self.outages.heard(url)
+                return found
+            lost = lost or time.monotonic()
+            await self.outages.outlast_model(url, since=lost, said=blotted_words(said, self.work.key))
 
     async def wait_for(self, url: str) -> None:
         """Waits as long as the agent has asked for."""

@@ -12,7 +12,7 @@ from pipeline.errors import SourceError
 from pipeline.frames.lazy import collect, lazy_frame
 from pipeline.frames.scanning import keep_frame, kept_frame
 from pipeline.sources import cache
-from pipeline.sources.contents import Of, contents_at
+from pipeline.sources.contents import Of, content_of_request, contents_at
 from pipeline.sources.fetching import Place
 from pipeline.sources.files import Source, open_source
 
@@ -26,7 +26,7 @@ def task_contents(
     """The content of each task, read from its row of the lowest rollout index when it is first needed.
 
     Columns: `_ng_task_index` (Int64, sorted, each once), `_content` (String, 32 hexadecimal digits, as
-    `content_of_row` says). Two tasks with the same content ask the same.
+    `content_of_row` says; null for a row without any). Two tasks with the same content ask the same.
 
     Args:
         inputs: As `scan_inputs` or `inputs_of_rollouts` gives them.
@@ -44,7 +44,9 @@ def task_contents(
             _contents(known.get(str(shown)) or _opened(str(shown)), rows_of_source, of=of, cached=cached)
             for (shown,), rows_of_source in _first_rows(inputs).partition_by("_source", as_dict=True).items()
         ]
-        return pl.concat([pl.DataFrame(schema=SCHEMA), *found]).sort(names.TASK)
+        whole = pl.concat([pl.DataFrame(schema=SCHEMA), *found]).sort(names.TASK)
+        says_something = pl.col("_content") != content_of_request({})
+        return whole.with_columns(pl.when(says_something).then("_content"))
 
     return lazy_frame(read)
 

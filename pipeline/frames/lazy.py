@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import polars as pl
 import polars.selectors as cs
@@ -41,6 +41,15 @@ def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
         yield (found if n_rows is None else found.head(n_rows)).collect()
 
     return register_io_source(batches, schema=lambda: frame().schema, is_pure=True)
+
+
+def with_missing(rows: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    """The rows with these columns: null where they are not there, as they are where they are."""
+    return rows.pipe_with_schema(
+        lambda there, schema: there.with_columns(
+            pl.lit(None, dtype).alias(name) for name, dtype in columns.items() if name not in schema
+        )
+    )
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.groups import GROUP
 from pipeline.output.originals import Key, Line, too_deep
@@ -22,11 +23,6 @@ MOST_TASKS = 20_000
 LOOKED_AT = 100
 
 
-def has_fields(run: Run) -> bool:
-    """Whether a run's samples have the fields of the rows that were planned; rollouts have only what was asked."""
-    return bool(run.files.inputs) or _is_profile(run)
-
-
 def samples(run: Run, tasks: pl.DataFrame, level: RunLevel) -> Iterator[Line]:
     """The sample of each task, in their order; they come as they are asked for.
 
@@ -36,15 +32,20 @@ def samples(run: Run, tasks: pl.DataFrame, level: RunLevel) -> Iterator[Line]:
         level: Is told of every row.
 
     Raises:
-        SourceError: A source is no longer what it was when it was read.
+        SourceError: A source is no longer what it was when it was read, or a rollout does not say what was asked.
     """
+    of_rollouts = _shape(run) is sample_of_rollout
     with _opened(run, tasks) as found:
         for batch in tasks.iter_slices(_at_a_time(tasks)):
             texts = found.texts(batch)
             level.nulls = found.nulls
             for key, text in zip(keys_of(batch), texts, strict=True):
                 line: bytes = text.encode()
-                level.add(rows.parse(memoryview(line)), line)
+                row = rows.parse(memoryview(line))
+                if of_rollouts and names.PARAMS not in row:
+                    hint = "Name the inputs with --inputs; the rollouts alone do not say what to collect again."
+                    raise SourceError(f"has no {names.PARAMS}", where=f"the rollout of task {key[0]}", hint=hint)
+                level.add(row, line)
                 yield Line((key,), line, f"the sample of task {key[0]}")
 
 
@@ -54,7 +55,7 @@ def asked_by(run: Run, tasks: pl.DataFrame) -> dict[Key, Asking]:
     Raises:
         SourceError: A source is no longer what it was when it was read.
     """
-    fields = has_fields(run)
+    fields = run.has_input_rows  # rollouts have only what was asked
     asked: dict[Key, Asking] = {}
     with _opened(run, tasks) as found:
         for batch in tasks.iter_slices(_at_a_time(tasks)):
@@ -139,11 +140,7 @@ def _at_a_time(tasks: pl.DataFrame) -> int:
 def _shape(run: Run) -> Shape:
     if run.files.inputs:
         return sample_of_input
-    return sample_of_profile if _is_profile(run) else sample_of_rollout
-
-
-def _is_profile(run: Run) -> bool:
-    return not run.files.inputs and all(source.is_profile for source in run.files.rollouts)
+    return sample_of_profile if run.is_profile else sample_of_rollout
 
 
 def _paths(row: dict[str, Any], before: str = "") -> Iterator[str]:

@@ -76,7 +76,7 @@ def notices(
         _nothing_measured(frame),
         _nothing_scored(measured),
         *(_nothing_nested(frame, path) for path in options.nested),
-        _uneven_repeats(measured),
+        uneven_repeats(measured),
     ]
     return [notice for notice in found if notice is not None]
 
@@ -158,8 +158,12 @@ def _nothing_nested(frame: pl.DataFrame, path: str) -> Notice | None:
     return Notice("nothing_nested", 0, f"no rollout has an object {path} with numbers in it", [])
 
 
-def _uneven_repeats(measured: pl.DataFrame) -> Notice | None:
-    """Agents whose tasks have different numbers of measured rollouts at their repeats."""
+def uneven_repeats(measured: pl.DataFrame) -> Notice | None:
+    """Agents whose tasks have different numbers of measured rollouts at their repeats.
+
+    Args:
+        measured: Rows of the aligned frame that count: `_agent_order`, `_agent`, `_ng_rollout_index`.
+    """
     counts = measured.group_by("_agent_order", names.ROLLOUT).len()
     uneven = counts.group_by("_agent_order").agg(pl.col("len").n_unique()).filter(pl.col("len") > 1)
     if uneven.is_empty():

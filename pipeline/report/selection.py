@@ -20,8 +20,7 @@ def selection_text(steps: pl.DataFrame, bands: pl.DataFrame, stages: pl.DataFram
         bands: As `by_band` gives it.
         stages: As `summary` gives it, if there are stages.
     """
-    shown = [(name, _shown(frame)) for name, frame in (("", steps), ("", bands), ("", stages)) if frame is not None]
-    return "\n\n".join(text for _, text in shown)
+    return "\n\n".join(_shown(frame) for frame in (steps, bands, stages) if frame is not None)
 
 
 def misfiled_text(figures: dict[str, float], confidence: float) -> str:

@@ -72,7 +72,7 @@ def _gathered(rows: Iterable[Row], key: Sequence[str]) -> Iterator[list[Row]]:
 def _complete(rows: Sequence[Row], own: Sequence[str]) -> pl.DataFrame:
     shown = []
     for same in _gathered(rows, own):
-        counts = {row["figure"]: int(row["value"]) for row in same if row["failure_class"] is None}
+        counts = {row["figure"]: _whole(row["value"]) for row in same if row["failure_class"] is None}
         classes = [(int(row["value"]), row["failure_class"]) for row in same if row["failure_class"] is not None]
         lost = ", ".join(f"{name} {number:,}" for number, name in sorted(classes, key=lambda one: (-one[0], one[1])))
         shown.append({**_group(same[0], own), "tasks": same[0]["tasks"], **counts, "without score": lost or None})
@@ -83,7 +83,7 @@ def _means(rows: Sequence[Row], own: Sequence[str], intervals: Sequence[str]) ->
     shown = []
     for same in _gathered(_without_repetition(rows, own), [*own, "figure", "k"]):
         first = same[0]
-        limits = {row["interval"]: _limits(row) for row in same}
+        limits = {row["interval"]: _limits(row, first["value"]) for row in same}
         shown.append(
             {
                 **_group(first, own),
@@ -111,12 +111,13 @@ def _named(row: Row) -> str:
     return figure if row["k"] is None else f"{figure.removesuffix('k')}{row['k']}"
 
 
-def _limits(row: Row) -> str | None:
-    """An interval as text, or why there is none."""
+def _limits(row: Row, value: float | None) -> str | None:
+    """An interval as text, or why there is none; first what it is about, if that is not the value in its column."""
     if row["low"] is None:
         return f"({row['note']})"
     beside = f" ({row['note']})" if row["note"] else ""
-    return f"{cell(row['low'])} … {cell(row['high'])}{beside}"
+    about = "" if cell(row["value"]) == cell(value) else f"{cell(row['value'])}: "
+    return f"{about}{cell(row['low'])} … {cell(row['high'])}{beside}"
 
 
 def _wide(rows: Sequence[Row], own: Sequence[str], *more: str) -> pl.DataFrame:
@@ -134,17 +135,22 @@ def _bounds(rows: Sequence[Row], own: Sequence[str]) -> pl.DataFrame:
     for same in _gathered(rows, [*own, "failure_class"]):
         figures = {row["figure"]: row["value"] for row in same}
         there, whole = same[0]["rollouts"], same[-1]["rollouts"]
+        without = None if whole is None else whole - there
         shown.append(
             {
                 **_group(same[0], own),
                 "of class": same[0]["failure_class"] or "any",
                 "scored": there,
-                "without": whole - there,
+                "without": without,
                 **{name.removeprefix("if "): value for name, value in figures.items()},
                 "note": same[-1]["note"],
             }
         )
-    return _frame([row for row in shown if row["without"]])
+    return _frame([row for row in shown if row["without"] != 0])
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:

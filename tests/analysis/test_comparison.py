@@ -243,6 +243,43 @@ def test_the_same_rollouts_scored_twice(tmp_path: Path) -> None:
     assert score_of(found)["change"] == pytest.approx((-1 / 3 + 1 - 1) / 3)
 
 
+def test_rollouts_scored_once_only_take_no_part_in_pairs_of_rollouts(tmp_path: Path) -> None:
+    base = opened(write_rewards(tmp_path, "base", {task: [1, 0] for task in range(7)}), ID_FIELD)
+    plan, done = rows_of({task: [1, 0] for task in range(7)})
+    for row in done[1::2]:
+        row["reward"] = "bad"
+    other = opened(write(tmp_path, "other", plan, done), ID_FIELD)
+    for runs, lost in (((base, other), 0.0), ((other, base), 0.0)):
+        found = compare(*runs, CompareOptions(pair="rollout"))
+        row = score_of(found)
+        assert (row["tasks"], row["base"], row["candidate"], row["change"], row["same"]) == (7, 1.0, 1.0, 0.0, 7)
+        assert (found.verdict, found.test) == ("no difference found", (1.0, 1, True))
+        assert found.facts.matched is not None
+        assert found.facts.matched.scored == 7
+        assert sum(found.states.values()) == 7
+        assert measure(found, "reward, lost rollouts as 0")["change"] == lost
+        assert measure(found, "output_tokens")["base"] == measure(found, "output_tokens")["candidate"] == 30.0
+        assert abs(measure(found, "unscored")["change"]) == 0.5
+        (infrastructure,) = found.infrastructure.to_dicts()
+        assert (infrastructure["by_lost"], infrastructure["by_troubled"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [
+        ([0.1] * 3, [0.1] * 8),
+        ([0.1 + 0.2], [0.3]),
+        ([1e6 + 0.1] * 3, [1e6 + 0.1] * 7),
+        ([-3e9 - 0.7] * 3, [-3e9 - 0.7] * 9),
+    ],
+)
+def test_what_is_but_rounding_is_no_change(base: list[float], other: list[float], tmp_path: Path) -> None:
+    found = compared(tmp_path, dict.fromkeys(range(8), base), dict.fromkeys(range(8), other))
+    row = score_of(found)
+    assert (row["change"], row["se"], row["low_95"], row["up"], row["down"], row["same"]) == (0.0, 0.0, None, 0, 0, 8)
+    assert (found.verdict, found.test) == ("no difference found", (1.0, 1, True))
+
+
 def test_a_run_without_inputs(tmp_path: Path) -> None:
     plan, done = rows_of(CANDIDATE, number=NUMBERS)
     other = opened(write(tmp_path, "other", plan, done, inputs=False))

@@ -176,15 +176,15 @@ def test_across_repeats() -> None:
     row = row_of(across_repeats(rollouts_of(rows), value="x"))
     half = T_975[2] * 0.5 / sqrt(3)
     assert row == pytest.approx(
-        {"value": 0.5, "se": 0.5 / sqrt(3), "low": 0.5 - half, "high": 0.5 + half, "repeats": 3}
+        {"value": 0.5, "se": 0.5 / sqrt(3), "low": 0.5 - half, "high": 0.5 + half, "repeats": 3, "uneven": True}
     )
 
 
 @pytest.mark.parametrize(
     ("rows", "wanted"),
     [
-        ([(0, 0, 0.5), (1, 0, 1.0)], (0.75, None, None, None, 1)),
-        ([(0, 0, 0.5), (0, 1, 0.5)], (0.5, 0.0, None, None, 2)),
+        ([(0, 0, 0.5), (1, 0, 1.0)], (0.75, None, None, None, 1, False)),
+        ([(0, 0, 0.5), (0, 1, 0.5)], (0.5, 0.0, None, None, 2, False)),
     ],
     ids=["one repeat", "no repeat differs"],
 )

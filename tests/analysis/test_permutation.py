@@ -60,6 +60,12 @@ def test_nothing_differs(differences: list[float]) -> None:
     assert sign_flip_test(differences) == (1.0, 1, True)
 
 
+def test_a_sum_of_nothing_but_rounding_is_no_lean() -> None:
+    differences = [0.5, -0.5, 0.1, 0.1, 0.1, -0.3]
+    assert sum(differences) != 0
+    assert sign_flip_test(differences).p == 1.0
+
+
 def test_never_zero() -> None:
     assert sign_flip_test([1.0] * MOST_EXACT).p == 2 / 2**MOST_EXACT
     assert sign_flip_test([1.0] * 500).p == 1 / 10_000

@@ -53,7 +53,11 @@ def test_every_task_is_in_one_stage_and_stages_are_of_one_size(
         of_domain = found.filter(pl.col(DOMAIN).eq_missing(domain))
         sizes = [len(of_domain.filter(_stage=stage + 1)) for stage in range(stages)]
         each, more = divmod(len(of_domain), stages)
-        assert sizes == [each + (stage < more) for stage in range(stages)]
+        assert sorted(sizes, reverse=True) == [each + (stage < more) for stage in range(stages)]
+    each, more = divmod(len(some), stages)
+    assert [len(found.filter(_stage=stage + 1)) for stage in range(stages)] == [
+        each + (stage < more) for stage in range(stages)
+    ]
     turned = staged(some.reverse(), stages, seed=seed, domain=DOMAIN)
     assert turned.reverse().equals(found)
 
@@ -71,6 +75,19 @@ def test_stages_go_from_easy_to_hard_in_every_domain() -> None:
     of_easy = found.filter(pl.col(DOMAIN) == "easy")
     first, second = (of_easy.filter(_stage=stage)["pass_rate"].to_list() for stage in (1, 2))
     assert min(first) < 0.9 < max(second)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rooms"),
+    [
+        ({f"{number:02}": 1 for number in range(24)}, [6, 6, 6, 6]),
+        ({"a": 5, "b": 6, "c": 3}, [4, 4, 3, 3]),
+    ],
+)
+def test_what_remains_of_many_domains_is_shared_out(sizes: dict[str, int], rooms: list[int]) -> None:
+    domains = [domain for domain, size in sizes.items() for _ in range(size)]
+    found = staged(tasks([0.5] * len(domains), domains), 4, seed=0, domain=DOMAIN)
+    assert [len(found.filter(_stage=stage + 1)) for stage in range(4)] == rooms
 
 
 def test_another_seed_draws_other_stages() -> None:

@@ -3,16 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.analysis.two_runs import BASE, CANDIDATE, PUBLIC, Rewards, rows_of, write, write_rewards
+from tests.analysis.two_runs import BASE, CANDIDATE, PUBLIC, Rewards, prompt, rows_of, write, write_rewards
 from tests.cli.run_files import assert_refused
 from tests.command import Finished, run_command
+from tests.runs import finished, planned
 
 GOOD: Rewards = {task: [1, 1, 0] for task in range(12)}
 BAD: Rewards = {task: [1, 0, 0] if task % 3 else [0, 0, 0] for task in range(12)}
@@ -136,6 +137,17 @@ def test_the_gate_names_the_candidate(folder: Path) -> None:
     assert compare(folder, "bad.jsonl", "good.jsonl", "--fail-if-worse", "0").exit_code == 0
 
 
+def test_rounding_fails_no_gate(folder: Path) -> None:
+    write_rewards(folder, "three", dict.fromkeys(range(8), [0.1] * 3))
+    write_rewards(folder, "eight", dict.fromkeys(range(8), [0.1] * 8))
+    write_rewards(folder, "more", {task: [1.1] for task in range(8)})
+    write_rewards(folder, "less", {task: [1.0] for task in range(8)})
+    done = compare(folder, "three.jsonl", "eight.jsonl", "--fail-if-worse", "0")
+    assert (done.exit_code, "no difference found: reward did not move" in done.stdout) == (0, True)
+    assert compare(folder, "more.jsonl", "less.jsonl", "--fail-if-worse", "0.1").exit_code == 0
+    assert compare(folder, "more.jsonl", "less.jsonl", "--fail-if-worse", "0.099").exit_code == 5
+
+
 def test_too_little_data_passes_a_gate_that_is_not_strict(folder: Path) -> None:
     done = compare(folder, "base.jsonl", "other.jsonl", "--fail-if-worse", "0.01")
     assert done.exit_code == 0
@@ -228,7 +240,14 @@ def test_the_same_rollouts_scored_twice(folder: Path) -> None:
     assert "of another response.id, and left out: 1 rollout (first: 1:1)" in said.stderr
     assert "rollprof show again.jsonl 0:0 --against good.jsonl" in said.stdout
     (one,) = compared(folder, *words)["comparisons"]
-    assert one["pairing"]["rollouts"] == {"same": 35, "unchecked": 0, "other": 1, "only_base": 0, "only_candidate": 0}
+    assert one["pairing"]["rollouts"] == {
+        "scored": 35,
+        "same": 35,
+        "unchecked": 0,
+        "other": 1,
+        "only_base": 0,
+        "only_candidate": 0,
+    }
     assert one["states"] == {"pass_to_fail": 1, "fail_to_pass": 0, "pass_in_both": 22, "fail_in_both": 12}
     assert [
         (row["task"], row["rollout"], row["base_score"], row["candidate_score"]) for row in one["tables"]["flips"]
@@ -252,6 +271,69 @@ def test_exports_and_profiles_are_runs(folder: Path) -> None:
     by_index = compare(folder, "good.parquet", "bad.parquet", "--key", "index")
     assert "contents were not compared" in by_index.stderr
     assert "worse: reward fell by 0.4444" in by_index.stdout
+
+
+def test_exports_and_profiles_do_not_say_what_was_lost_or_cut(folder: Path) -> None:
+    write_rewards(folder, "lost", {task: [1, None] for task in range(6)})
+    write_rewards(folder, "kept", {task: [1, 1] for task in range(6)})
+    for name in ("lost", "kept"):
+        assert run_command(["export", f"{name}.jsonl", "-o", f"export_{name}.parquet"], folder).exit_code == 0
+        assert run_command(["profile", f"{name}.jsonl", "--partial", "-o", name], folder).exit_code == 0
+
+    def change_is_of(kept: str, lost: str) -> dict[str, Any]:
+        (one,) = compared(folder, kept, lost)["comparisons"]
+        return {**one["tables"]["infrastructure"][0], "unknown": one["pairing"]["unknown"][1]}
+
+    dumps = change_is_of("kept.jsonl", "lost.jsonl")
+    assert (dumps["by_lost"], dumps["by_troubled"], dumps["missing_change"]) == (-0.5, 0.0, 0.5)
+    exports = change_is_of("export_kept.parquet", "export_lost.parquet")
+    silent = ("by_lost", "missing_change", "unscored_change")
+    assert ([exports[name] for name in silent], exports["by_troubled"]) == ([None] * 3, 0)
+    assert exports["unknown"] == ["planned"]
+    profiles = change_is_of("kept_reward_profiling.jsonl", "lost_reward_profiling.jsonl")
+    assert {profiles[name] for name in ("by_lost", "by_troubled", "masked_change", "truncated_change")} == {None}
+    assert profiles["unknown"] == ["planned", "masked", "truncated", "verdicts"]
+    said = compare(folder, "kept_reward_profiling.jsonl", "lost_reward_profiling.jsonl")
+    assert "no part of the change" not in said.stdout
+    assert said.stderr.count("nobody knows which rollouts were planned and are missing") == 2
+
+
+def test_no_content_is_no_key(folder: Path) -> None:
+    plan, done = rows_of(GOOD)
+    for row in done:
+        row.pop("responses_create_params", None)
+    write(folder, "bare", plan, done, inputs=False)
+    refused = compare(folder, "good.jsonl", "bare.jsonl")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "bare.jsonl: no row has responses_create_params or other content" in refused.stderr
+    assert "--key index" in refused.stderr
+    by_index = compared(folder, "good.jsonl", "bare.jsonl", "--key", "index")["comparisons"][0]
+    assert by_index["pairing"]["shared"] == len(GOOD)
+    done[0] |= prompt(0)
+    write(folder, "bare", plan, done, inputs=False)
+    said = compare(folder, "good.jsonl", "bare.jsonl")
+    assert f"without any content to be known by, and left out: {len(GOOD) - 1} tasks" in said.stderr
+
+
+def test_another_name_of_an_agent_beside_tasks_of_several(folder: Path) -> None:
+    def run(name: str, agents: Sequence[str]) -> None:
+        keys = [(task, place, agent) for task in range(7) for place, agent in enumerate(agents)]
+        plan = [planned(task, place, agent, **prompt(task)) for task, place, agent in keys]
+        write(folder, name, plan, [finished(task, place, reward=1) for task, place, _ in keys])
+
+    run("both", ["a", "b"])
+    run("renamed", ["new"])
+    run("one", ["a"])
+    said = compare(folder, "both.jsonl", "renamed.jsonl")
+    assert "of other agents in the two runs: 7 tasks that both have; tasks are paired by agent" in said.stderr
+    assert "--key" not in said.stderr
+    assert "0 pairs of task and agent in both runs" in said.stdout
+    assert "14 only in both.jsonl (first: 0, 1, 2, 3, 4, 5, 6), which take no part" in said.stdout
+    said = compare(folder, "both.jsonl", "one.jsonl")
+    assert "7 pairs of task and agent in both runs; 7 tasks with a score in both; 7 only in both.jsonl" in said.stdout
+    assert "of other agents" not in said.stderr
+    (one,) = compared(folder, "both.jsonl", "one.jsonl")["comparisons"]
+    assert (one["pairing"]["shared"], one["pairing"]["by_agent"]) == (7, True)
 
 
 def test_inputs_of_each(folder: Path) -> None:

@@ -54,6 +54,13 @@ def lines(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines()
 
 
+def test_rollouts_that_do_not_say_what_was_asked_are_no_data_set(tmp_path: Path) -> None:
+    write_texts(tmp_path)
+    done = select(tmp_path, "--rollouts-only", "-o", "set.jsonl")
+    assert_refused(done, 3, "the rollout of task 1", "has no responses_create_params", "--inputs")
+    assert not (tmp_path / "set.jsonl").exists()
+
+
 def test_samples_are_written_as_they_stand(tmp_path: Path) -> None:
     write_texts(tmp_path)
     done = select(tmp_path, "-o", "out/set.jsonl")

@@ -66,6 +66,53 @@ def test_tables_for_people(folder: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 160
 
 
+def counts_of(rows: list[Row]) -> dict[str, tuple[float | None, str | None]]:
+    known = [row for row in rows if row["part"] == "completeness" and row["failure_class"] is None]
+    return {row["figure"]: (row["value"], row["note"]) for row in known}
+
+
+@pytest.mark.parametrize(
+    ("kind", "silent", "said"),
+    [
+        ("export", {"planned", "missing"}, "an export without its inputs: nobody knows which rollouts were planned"),
+        ("alone", {"planned", "missing"}, "read without its inputs: nobody knows which rollouts were planned"),
+        ("profile", {"planned", "missing", "finished", "masked"}, "masked, truncated or judged"),
+    ],
+)
+def test_what_a_kind_of_run_does_not_say_is_not_nothing(kind: str, silent: set[str], said: str, tmp_path: Path) -> None:
+    rows = [rollout(0, 0, 1), rollout(0, 1, 0), rollout(1, 0, 1, mask_sample=True), rollout(1, 1, 0)]
+    write(tmp_path, rows, [planned(1, 2, "a"), planned(2, 0, "a")])
+    whole = counts_of(stats(tmp_path)[0])
+    assert [value for value, _ in whole.values()] == [6, 4, 2, 1, 0, 3]
+    assert run_command(["export", "r.jsonl", "-o", "export.parquet"], tmp_path).exit_code == 0
+    assert run_command(["profile", "r.jsonl", "--partial", "-o", "r"], tmp_path).exit_code == 0
+    name = {"export": "export.parquet", "profile": "r_reward_profiling.jsonl"}.get(kind, "r.jsonl")
+    words = ["stats", name, *(["--rollouts-only"] if kind == "alone" else [])]
+    done = run_command([*words, "--json"], tmp_path)
+    found = json.loads(done.stdout)
+    counts = counts_of(found)
+    assert {figure for figure, (value, _) in counts.items() if value is None} == silent
+    assert all("not known which rollouts were planned" in str(counts[figure][1]) for figure in silent)
+    assert {counts[figure] == whole[figure] for figure in counts if figure not in silent} == {True}
+    bounds = {row["figure"]: row["value"] for row in found if row["part"] == "missing" and not row["failure_class"]}
+    assert [bounds[f"if {name}"] for name in ("zero", "best", "worst")] == [None] * 3
+    assert done.stderr.count(said) == 1
+    assert run_command(words, tmp_path).exit_code == 0
+
+
+def test_uneven_repeats_have_a_mean_of_their_own(tmp_path: Path) -> None:
+    # repeat 0 of four tasks has the mean 1/4, repeats 1 and 2 of one task 1 and 0: (1/4 + 1 + 0) / 3, not (1 + 1) / 6
+    write(tmp_path, [*(rollout(task, 0, float(task == 3)) for task in range(4)), rollout(0, 1, 1), rollout(0, 2, 0)])
+    done = run_command(["stats", "r.jsonl"], tmp_path)
+    assert "repeats rest on different numbers of tasks (a): their spread is partly a difference of tasks" in done.stderr
+    line = next(line for line in done.stdout.splitlines() if "mean score" in line)
+    assert "0.3333" in line
+    assert "0.4167: -0.8761 … 1.709 (3 repeats, of different numbers of tasks)" in line
+    rows, _ = stats(tmp_path)
+    across = next(row for row in rows if row["figure"] == "mean score" and row["interval"] == "across repeats (t)")
+    assert across["value"] == pytest.approx(1.25 / 3)
+
+
 def test_markdown(folder: Path) -> None:
     done = run_command(["stats", "r.jsonl", "-q", "--format", "md", "-o", "s.md"], folder)
     assert (done.exit_code, done.stdout) == (0, "")

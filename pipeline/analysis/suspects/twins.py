@@ -7,7 +7,6 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.suspects.listing import EVIDENCE_SHOWN, as_suspects
 from pipeline.run import Run
-from pipeline.sources.contents import content_of_request
 
 
 def twins(run: Run) -> pl.LazyFrame:
@@ -21,9 +20,8 @@ def twins(run: Run) -> pl.LazyFrame:
     one, else `same_prompt`; `count` tasks of `of` in the run have the prompt; the evidence is the indices of the first
     few of them. No agent, for this is about the inputs.
     """
-    asked = pl.col("_content") != content_of_request({})
-    prompts = run.contents(of="prompt").select(names.TASK, _prompt=pl.when(asked).then("_content"))
-    rows = run.contents() if run.has_input_rows else prompts.with_columns(_content=pl.lit(None, pl.String))
+    prompts = run.contents(of="prompt").rename({"_content": "_prompt"})
+    rows = run.contents() if run.has_input_rows else prompts.select(names.TASK, _content=pl.lit(None, pl.String))
     tasks = prompts.join(rows.select(names.TASK, "_content"), on=names.TASK, how="left", maintain_order="left")
     tasks = tasks.with_columns(_same=pl.len().over("_content"), of=pl.len())
     alike = (

@@ -10,8 +10,11 @@ import orjson
 
 from pipeline import names
 from pipeline.collect.addresses import checked_url, shown_url
+from pipeline.collect.api_key import blotted, blotted_words
+from pipeline.collect.bodies import body_of
 from pipeline.collect.environments.base import Row
 from pipeline.collect.extra_body import extra_body
+from pipeline.collect.open_files import SHORT
 from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
 from pipeline.collect.serving.model import Question, Reply
 from pipeline.sources import rows
@@ -61,13 +64,20 @@ class Upstream:
             try:
                 async with asyncio.timeout(self._timeout):
                     async with self._connected().post(self.url, data=content, allow_redirects=False) as response:
-                        return await self._read(response)
+                        body = await body_of(response, most=self.max_bytes)
+                        return self._without_key(response, body)
             except ClientError as error:  # before TimeoutError: a connection that takes too long is both
                 raise self._broken(error) from None
             except TimeoutError:
                 raise timed_out(self._timeout) from None
             except OSError as error:
                 raise self._broken(error) from None
+
+    def _without_key(self, response: ClientResponse, body: bytes) -> Reply:
+        """The reply as it may be passed on."""
+        told = _retry_after(response)
+        kind = blotted_words(response.content_type.lower(), self._key and self._key.lower())  # aiohttp makes it small
+        return Reply(response.status, kind, blotted(body, self._key), told and blotted_words(told, self._key))
 
     async def close(self) -> None:
         """Ends every connection."""
@@ -89,28 +99,19 @@ class Upstream:
             )
         return self._session
 
-    async def _read(self, response: ClientResponse) -> Reply:
-        """Reads one byte more than allowed, at most."""
-        pieces, length = [], 0
-        async for piece in response.content.iter_any():
-            pieces.append(piece[: self.max_bytes + 1 - length])
-            length += len(pieces[-1])
-            if length > self.max_bytes:
-                response.close()
-                break
-        body = b"".join(pieces)
-        if self._key is not None and (key := self._key.encode()) in body:
-            body = body.replace(key, b"***")
-        return Reply(response.status, response.content_type, body, _retry_after(response.headers.get("Retry-After")))
-
     def _broken(self, error: Exception) -> RolloutFaultError:
-        said = str(error) or "the connection broke"
-        words = said.replace(self._key, "***") if self._key else said
-        return unreachable(type(error).__name__, f"no answer from {shown_url(self.url)}: {words}")
+        from aiohttp import ClientConnectorError, ConnectionTimeoutError
+
+        words = blotted_words(str(error) or "the connection broke", self._key)
+        message = f"no answer from {shown_url(self.url)}: {words}"
+        ours = getattr(error, "errno", None) in SHORT  # it says nothing of the model
+        reached = ours or not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
+        return unreachable(type(error).__name__, message, reached=reached)
 
 
-def _retry_after(told: str | None) -> str | None:
+def _retry_after(response: ClientResponse) -> str | None:
     """The header, if it is one that can be passed on."""
+    told = response.headers.get("Retry-After")
     fit = told is not None and len(told) <= LONGEST_HEADER and told.isascii() and told.isprintable()
     return told if fit else None
 

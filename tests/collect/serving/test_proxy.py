@@ -1,6 +1,7 @@
 """A model behind HTTP: what is passed on, and what becomes of everything that can go wrong there."""
 
 import contextlib
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.collect.env_process import Reply, Served, post, row, served
 from tests.collect.fake_upstream import Upstream, upstream
 
 KEY = "sk-hush-hush"
+ODD_KEY = "sk-FAKE+hush/abc==12345"
 HERE = Path(__file__).parent
 TIMEOUT_SECONDS = 1.5
 
@@ -78,6 +80,7 @@ def test_what_goes_wrong(prompt: str, error: tuple[int, str, str], said: str, be
         done = servers.run(body, path=path)
         assert done.error == error
         assert said in done.content["error"]["message"]
+        assert "reached" not in done.content["error"]
         assert done.headers.get("retry-after") == ("7" if prompt == "429" else None)
     assert servers.run(row("And now?")).status == 200
 
@@ -88,6 +91,24 @@ def test_the_key_is_never_repeated(behind: tuple[Served, Upstream]) -> None:
     assert done.error == (401, "http_error", "HTTP 401")
     assert KEY.encode() not in done.body
     assert b"Incorrect key: Bearer ***" in done.body
+
+
+@pytest.mark.parametrize(
+    ("prompt", "key", "blotted"),
+    [
+        ("echo escaped", ODD_KEY, b"k***"),
+        ("refuse escaped", ODD_KEY, b"Incorrect key: Bearer ***"),
+        ("echo as type", "sk-HUSH-hush", b"x/bearer ***"),
+        ("echo as header", KEY, b"429"),
+    ],
+)
+def test_the_key_is_not_repeated_in_other_forms(prompt: str, key: str, blotted: bytes, tmp_path: Path) -> None:
+    with upstream() as endpoint, served(*options(endpoint), cwd=tmp_path, A_KEY=key) as servers:
+        done = servers.run(row(prompt))
+    said = str(done.headers) + json.dumps(done.content)
+    assert blotted in done.body
+    assert not [form for form in (key, key.replace("/", "\\\\/"), "sk-", "u0068", "u0068".upper()) if form in said]
+    assert "hush" not in said.lower()
 
 
 def test_a_key_in_a_response_is_blotted_out(tmp_path: Path) -> None:
@@ -129,6 +150,7 @@ def test_nobody_is_there(tmp_path: Path) -> None:
     with served("-e", "numeric_answer", "--model", "m", "--model-url", url, cwd=tmp_path) as servers:
         done = servers.run(row("?"))
         assert done.error == (502, "connection_error", "ClientConnectorError")
+        assert done.content["error"]["reached"] is False
 
 
 def test_signals_do_not_wait_for_a_model_that_hangs(tmp_path: Path) -> None:
