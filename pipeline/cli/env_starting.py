@@ -94,7 +94,8 @@ def _agents(wanted: Wanted) -> dict[str, Any]:
     if wanted.environment is None:
         hint = "Say --environment numeric_answer, or --config FILE.yaml."
         raise UsageError("there is nothing to serve", hint=hint)
-    name = wanted.agent_name or f"{wanted.environment.rpartition(':')[2]}_agent"
+    named_after = f"{wanted.environment.rpartition(':')[2]}_agent"
+    name = named_after if wanted.agent_name is None else wanted.agent_name
     return {"agents": {name: {"environment": wanted.environment}}}
 
 

@@ -34,7 +34,7 @@ def environment(name: str, options: Mapping[str, Any] | None = None) -> Environm
         UsageError: There is none of that name, or it does not take these options.
         SourceError: Its module cannot be imported, or its class cannot be made.
     """
-    if name not in SHIPPED and ":" not in name:
+    if name not in SHIPPED and not (":" in name and name.isprintable()):
         close = get_close_matches(name, SHIPPED, n=1)
         meant = f"Did you mean {close[0]}? " if close else ""
         known = f"{', '.join(SHIPPED)} or module:Class for your own."
