@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,6 +27,7 @@ CONNECT_SECONDS = 10.0
 LONGEST_RETRY_AFTER = 300.0
 SPARE_FILES = 64
 RUN = "/run"
+DIGITS = re.compile(r"\s*[0-9]+\s*")
 
 
 class ConnectionFault(Exception):  # noqa: N818 - it may be the agent's end, which is no error of a rollout
@@ -84,12 +86,12 @@ async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskO
 
 def retry_after(header: str) -> float:
     """Seconds that a Retry-After header asks for, as a number or a date; 0 where it is neither (RFC 9110, 10.2.3)."""
-    if header.strip().isdigit():
+    if DIGITS.fullmatch(header):
         seconds = float(header)
     else:
         try:
             seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return 0.0
     return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
 
