@@ -144,7 +144,7 @@ def _create(path: Path) -> IO[bytes]:
 
 @contextlib.contextmanager
 def _closed(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Closes a file that may be unfinished: what is still in its buffer is nobody's matter, even where it cannot be written.
+    """Closes a file that may be unfinished, whose buffer is then nobody's matter, even where it cannot be written.
 
     A finished one is closed before.
     """
