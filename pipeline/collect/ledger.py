@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline import names
+from pipeline.collect.keyed_rows import check_plain
 from pipeline.errors import SourceError
 from pipeline.leftovers import undisturbed, undone
 from pipeline.output.files import unwritable
@@ -129,7 +130,7 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
         new: Whether the rollouts file must not be there.
 
     Raises:
-        SourceError: They cannot be written or locked, or are being collected or topped up.
+        SourceError: They cannot be written or locked, are compressed, or are being collected or topped up.
     """
     ledger = Ledger(rollouts, failures)
     ledger.rollouts.open(new=new)
@@ -142,8 +143,11 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
             lock(ledger.rollouts.descriptor, rollouts)
         if failures.exists():
             ledger.failures.open()
-        for log in (ledger.rollouts, ledger.failures):
-            if log.descriptor >= 0 and (cut := log.cut_torn_line()):
+        logs = [log for log in (ledger.rollouts, ledger.failures) if log.descriptor >= 0]
+        for log in logs:
+            check_plain(log.path, os.pread(log.descriptor, 4, 0))
+        for log in logs:
+            if cut := log.cut_torn_line():
                 ledger.cut.append(f"{names.shown(log.path)}: a torn last line of {cut:,} bytes was cut off")
         with undone(ledger.sync), undone(ledger.discard):
             yield ledger

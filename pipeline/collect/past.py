@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import names
 from pipeline.collect.keyed_rows import Key, key_of, keyed_rows
 from pipeline.collect.plans import Slot
-from pipeline.errors import UsageError
+from pipeline.errors import Exit, FaultsError, UsageError
 from pipeline.sources import rows
 
 SHOWN = 10
@@ -41,11 +41,11 @@ def read_past(rollouts: Path, failures: Path) -> Past:
 
     Raises:
         SourceError: A file cannot be read.
-        FaultsError: A line of them cannot be used.
+        FaultsError: A line of them cannot be used, or two rollouts share their key.
     """
     past = Past(set(), Counter(), {}, set())
     if rollouts.exists():
-        past.finished.update(key_of(rollouts, line, row) for line, _, _, row in keyed_rows(rollouts))
+        past.finished.update(_finished(rollouts))
     if failures.exists():
         for line, _, _, row in keyed_rows(failures):
             key = key_of(failures, line, row)
@@ -54,6 +54,36 @@ def read_past(rollouts: Path, failures: Path) -> Past:
             if rows.last(row, names.FAILURE_TERMINAL):
                 past.terminal.add(key)
     return past
+
+
+def _finished(rollouts: Path) -> Iterable[Key]:
+    """The keys of finished rollouts, each of which may be there once, as the profile has it."""
+    lines: dict[Key, int] = {}
+    twice: list[tuple[Key, int]] = []
+    for line, _, _, row in keyed_rows(rollouts):
+        key = key_of(rollouts, line, row)
+        if lines.setdefault(key, line) != line:
+            twice.append((key, line))
+    if twice:
+        raise _doubled(names.shown(rollouts), lines, twice)
+    return lines
+
+
+def _doubled(where: str, lines: Mapping[Key, int], twice: Sequence[tuple[Key, int]]) -> FaultsError:
+    listed = [
+        f"  {where}:{line} has the key of line {lines[key]} (task {key[0]}, rollout {key[1]})"
+        for key, line in twice[:SHOWN]
+    ]
+    listed += [f"  and {len(twice) - SHOWN:,} more"] if len(twice) > SHOWN else []
+    return FaultsError(
+        f"{'1 rollout shares its' if len(twice) == 1 else f'{len(twice):,} rollouts share their'} key with another:\n"
+        + "\n".join(listed),
+        exit_code=Exit.CONTRACT,
+        counts={"duplicate_rollouts": len(twice)},
+        keys={"duplicate_rollouts": [key for key, _ in twice[:SHOWN]]},
+        places={"duplicate_rollouts": [f"{where}:{line}" for _, line in twice[:SHOWN]]},
+        hint="Take one line of each out; nothing was sent.",
+    )
 
 
 def check_past(past: Past, slots: Sequence[Slot], rollouts: Path) -> None:
