@@ -103,12 +103,12 @@ def _timed_out(error: BaseException, options: AskOptions) -> Failure:
 
 async def is_reachable(url: str, *, seconds: float = CONNECT_SECONDS) -> bool:
     """Whether something takes connections at an address."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
         async with asyncio.timeout(seconds):
             _, writer = await asyncio.open_connection(parts.hostname, port)
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError, ValueError):  # a ValueError of a host or port that is none
         return False
     writer.close()
     with contextlib.suppress(OSError):
