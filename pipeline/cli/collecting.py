@@ -67,6 +67,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
         with found_agents(serve, wanted, again, how, console) as agents:
             if state is None or (state.pending and not state.past.finished):
                 keep(paths.begun_with, settings_of(own))
+                ledger.beside.append(paths.begun_with)
             if state is None:
                 _write(paths, rows, options)
                 state = _state(paths, how)

@@ -101,6 +101,7 @@ class Ledger:
         failures: Failed attempts; the file is made with the first of them.
         cut: What was cut off, in words.
         begun: Whether there is something to go on with; a new file is not left behind without.
+        beside: Files that mean nothing without it.
     """
 
     def __init__(self, rollouts: Path, failures: Path) -> None:
@@ -108,11 +109,13 @@ class Ledger:
         self.failures = Log(failures)
         self.cut: list[str] = []
         self.begun = True
+        self.beside: list[Path] = []
 
     def discard(self) -> None:
-        """Removes the file of rollouts, if the collection ended before it began."""
+        """Removes the file of rollouts and what goes with it, if the collection ended before it began."""
         if not self.begun:
-            self.rollouts.path.unlink(missing_ok=True)
+            for path in (self.rollouts.path, *self.beside):
+                path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """Syncs both files."""

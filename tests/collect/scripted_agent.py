@@ -137,7 +137,7 @@ BEHAVIOURS: dict[str, Callable[[web.Request, Row], Awaitable[web.Response]]] = {
     "odd date to retry": status(429, Retry_After="Mon, 30 Nov 2026 09:33:18 +99999999999999"),
     "nowhere": status(307, Location="http://a..b/run"),
     "surrogate": body(b'{"reward": 1.0, "\\udc00k": 1}'),
-    "unnamed": body(b'{"reward": 1.0, "_ng_failure_class": ""}'),
+    "no number": body(b'{"reward": null, "response": {}}'),
     "long number": body(b'{"reward": ' + b"9" * 5000 + b"}"),
     "404": status(404, b"no such page"),
     "422": status(422, ERROR.replace(b"model_error", b"bad_request")),

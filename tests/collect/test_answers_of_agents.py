@@ -134,6 +134,12 @@ def test_an_answer_on_many_lines_is_one_line(running: Agent, tmp_path: Path) -> 
     assert second["_ng_environment_server"] == "server"
 
 
+def test_a_reward_that_is_no_number_is_told(running: Agent, tmp_path: Path) -> None:
+    done = collected(tmp_path, running, ["no number"], ["ok"])
+    assert "1 finished rollout has no reward that can be averaged" in done.stderr
+    assert object_of(done)["without_reward_now"] == 1
+
+
 def test_a_long_number_is_finished_and_profiled(running: Agent, tmp_path: Path) -> None:
     done = collected(tmp_path, running, ["long number"], ["ok"])
     assert done.exit_code == 0, done.stderr

@@ -55,9 +55,11 @@ def test_the_failures_file_comes_with_the_first_failure(tmp_path: Path) -> None:
 
 
 def test_a_new_file_is_not_left_behind_before_it_begins(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "o.jsonl", tmp_path / "f.jsonl", new=True):
+    (tmp_path / "beside").touch()
+    with open_ledger(tmp_path / "o.jsonl", tmp_path / "f.jsonl", new=True) as ledger:
         assert (tmp_path / "o.jsonl").exists()
-    assert not (tmp_path / "o.jsonl").exists()
+        ledger.beside.append(tmp_path / "beside")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_new_file_must_not_be_there(tmp_path: Path) -> None:
