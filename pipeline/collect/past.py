@@ -59,30 +59,28 @@ def read_past(rollouts: Path, failures: Path) -> Past:
 def _finished(rollouts: Path) -> Iterable[Key]:
     """The keys of finished rollouts, each of which may be there once, as the profile has it."""
     lines: dict[Key, int] = {}
-    twice: list[tuple[Key, int]] = []
+    shared: dict[Key, list[int]] = {}
     for line, _, _, row in keyed_rows(rollouts):
         key = key_of(rollouts, line, row)
-        if lines.setdefault(key, line) != line:
-            twice.append((key, line))
-    if twice:
-        raise _doubled(names.shown(rollouts), lines, twice)
+        if (first := lines.setdefault(key, line)) != line:
+            shared.setdefault(key, [first]).append(line)
+    if shared:
+        raise _doubled(names.shown(rollouts), shared)
     return lines
 
 
-def _doubled(where: str, lines: Mapping[Key, int], twice: Sequence[tuple[Key, int]]) -> FaultsError:
-    listed = [
-        f"  {where}:{line} has the key of line {lines[key]} (task {key[0]}, rollout {key[1]})"
-        for key, line in twice[:SHOWN]
-    ]
-    listed += [f"  and {len(twice) - SHOWN:,} more"] if len(twice) > SHOWN else []
+def _doubled(where: str, shared: Mapping[Key, Sequence[int]]) -> FaultsError:
+    """The refusal for rollouts that share their keys, in the words of the profile."""
+    found = [(key, line) for key, lines in shared.items() for line in lines]
+    listed = [f"  {where}:{line} (task {key[0]}, rollout {key[1]})" for key, line in found[:SHOWN]]
+    listed += [f"  and {len(found) - SHOWN:,} more"] if len(found) > SHOWN else []
     return FaultsError(
-        f"{'1 rollout shares its' if len(twice) == 1 else f'{len(twice):,} rollouts share their'} key with another:\n"
-        + "\n".join(listed),
+        "\n".join([f"{len(found):,} rollouts share their key with another:", *listed]),
         exit_code=Exit.CONTRACT,
-        counts={"duplicate_rollouts": len(twice)},
-        keys={"duplicate_rollouts": [key for key, _ in twice[:SHOWN]]},
-        places={"duplicate_rollouts": [f"{where}:{line}" for _, line in twice[:SHOWN]]},
-        hint="Take one line of each out; nothing was sent.",
+        counts={"duplicate_rollouts": len(found)},
+        keys={"duplicate_rollouts": list(shared)[:SHOWN]},
+        places={"duplicate_rollouts": [f"{where}:{line}" for _, line in found[:SHOWN]]},
+        hint="Take all but one line of each key out; nothing was sent.",
     )
 
 

@@ -53,10 +53,11 @@ def test_rollouts_that_nobody_planned(tmp_path: Path) -> None:
 
 
 def test_a_key_may_finish_once(tmp_path: Path) -> None:
-    with pytest.raises(
-        FaultsError, match=r"1 rollout shares .*\n.*r\.jsonl:3 has the key of line 1 \(task 5, "
-    ) as found:
+    with pytest.raises(FaultsError, match="2 rollouts share their key with another") as found:
         past_of(tmp_path, [line(task, reward=1) for task in (5, 6, 5)], None)
-    assert (found.value.exit_code, found.value.counts) == (4, {"duplicate_rollouts": 1})
-    with pytest.raises(FaultsError, match=r"11 rollouts share their key .*\n(.*\n){10}  and 1 more"):
+    refused = found.value
+    assert (refused.exit_code, refused.counts) == (4, {"duplicate_rollouts": 2})
+    assert refused.keys == {"duplicate_rollouts": [(5, 0)]}
+    assert refused.message.endswith(f"r.jsonl:1 (task 5, rollout 0)\n  {tmp_path / 'r.jsonl'}:3 (task 5, rollout 0)")
+    with pytest.raises(FaultsError, match=r"14 rollouts share their key .*\n(.*\n){10}  and 4 more"):
         past_of(tmp_path, [line(task % 3, reward=1) for task in range(14)], None)
