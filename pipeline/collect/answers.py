@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import struct
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline import names
 from pipeline.collect.plans import Slot
+from pipeline.collect.said import ERROR, SHOWN, class_in, error_in, text_in
 from pipeline.sources import rows
 from pipeline.sources.rollouts import Rollouts
 from pipeline.sources.text import with_members, with_more, with_nulls
@@ -34,12 +34,9 @@ DID_NOT_RUN = frozenset({TOO_MANY_REQUESTS, 502, 503, 504})
 """Statuses of something that stands before an agent."""
 OF_THE_ROW = frozenset({400, 413, 422})
 """Statuses that say that the row itself is refused: asking again would not help."""
-ERROR, REACHED = "error", "reached"
-"""Where an answer says what went wrong, and what that says which the rollout has no part in: false where nobody was
-there who could be asked."""
-BODY_SHOWN = 2000
+REACHED = "reached"
+"""What an error says that the rollout has no part in: false where nobody was there who could be asked."""
 REFUSED_BY_PROFILE = (rows.BadLineError, struct.error, RecursionError)
-CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 class Answer(NamedTuple):
@@ -117,7 +114,7 @@ def _read(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
             return _no_rollout(row, answer)
         return _finished(row, text, slot, attempt)._replace(reward=reward)
     except REFUSED_BY_PROFILE as error:
-        shown = answer.body[:BODY_SHOWN].decode("utf-8", "replace")
+        shown = answer.body[:SHOWN].decode("utf-8", "replace")
         message = f"profile would refuse the answer: {error}"
         return Failure(MALFORMED, type(error).__name__, message, answer.status, shown)
 
@@ -159,8 +156,8 @@ def not_coped_with(error: Exception) -> Failure:
 
 def model_out_of_reach(answer: Answer) -> str:
     """What an agent says of a model that it cannot reach, in words; empty where it says nothing of the kind."""
-    said = (_error_in(_object(answer.body)) or {}) if answer.status in DID_NOT_RUN else {}
-    return (_text_in(said, "message") or "it is not there") if said.get(REACHED) is False else ""
+    said = error_in(answer.body) if answer.status in DID_NOT_RUN else {}
+    return (text_in(said, "message") or "it is not there") if said.get(REACHED) is False else ""
 
 
 def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -> bytes:
@@ -175,14 +172,14 @@ def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -
 
 def _refused(answer: Answer) -> Failure:
     """What an HTTP status other than OK means, with what the agent itself says of it."""
-    said = _error_in(_object(answer.body)) or {}
+    said = error_in(answer.body)
     kind = REQUEST_FAILED if answer.status in DID_NOT_RUN else RUN_ERROR
-    shown = answer.body[: BODY_SHOWN * 4].decode("utf-8", "replace")[:BODY_SHOWN]
-    named = _class_in(said)
+    shown = answer.body[: SHOWN * 4].decode("utf-8", "replace")[:SHOWN]
+    named = class_in(said)
     return Failure(
         named or kind,
-        _text_in(said, "type") or "HTTPStatus",
-        _text_in(said, "message") or f"the agent answered with status {answer.status}",
+        text_in(said, "type") or "HTTPStatus",
+        text_in(said, "message") or f"the agent answered with status {answer.status}",
         answer.status,
         None if said else shown,
         terminal=bool(said.get("terminal", answer.status in OF_THE_ROW)),
@@ -191,7 +188,7 @@ def _refused(answer: Answer) -> Failure:
 
 
 def _no_object(answer: Answer, reason: str) -> Failure:
-    shown = answer.body[:BODY_SHOWN].decode("utf-8", "replace")
+    shown = answer.body[:SHOWN].decode("utf-8", "replace")
     if "json" not in answer.content_type:
         message = f"the agent answered with {answer.content_type or 'no content type'}, not with JSON"
         return Failure(WRONG_TYPE, "ContentTypeError", message, answer.status, shown)
@@ -217,39 +214,14 @@ def _declared(row: Any, text: bytes, slot: Slot, attempt: int) -> Read:
 
 def _no_rollout(row: Any, answer: Answer) -> Failure:
     """An object that is no rollout."""
-    said = _error_in(_object(answer.body)) or {}
-    shown = answer.body[:BODY_SHOWN].decode("utf-8", "replace")
+    said = error_in(answer.body)
+    shown = answer.body[:SHOWN].decode("utf-8", "replace")
     message = (
-        _text_in(said, "message")
+        text_in(said, "message")
         or f"the answer has no {names.REWARD} that is a number; it has {', '.join(tuple(row)[:5]) or 'nothing'}"
     )
-    kind = _class_in(said) or (RUN_ERROR if said else MALFORMED)
-    return Failure(kind, _text_in(said, "type") or "NoReward", message, answer.status, None if said else shown)
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _error_in(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    error = found.get(ERROR)
-    if isinstance(error, str) and error:
-        return {"message": error}
-    return error if isinstance(error, dict) else None
-
-
-def _class_in(said: Mapping[str, Any]) -> str | None:
-    text = _text_in(said, "class")
-    return text if text and CLASS.fullmatch(text) else None
-
-
-def _text_in(said: Mapping[str, Any], key: str) -> str | None:
-    value = said.get(key)
-    return value[:BODY_SHOWN] if isinstance(value, str) and value else None
+    kind = class_in(said) or (RUN_ERROR if said else MALFORMED)
+    return Failure(kind, text_in(said, "type") or "NoReward", message, answer.status, None if said else shown)
 
 
 def _number(value: Any) -> float | None:
