@@ -37,6 +37,9 @@ def tell(outcome: Outcome, console: Console) -> None:
     if tally.no_usage:
         many = "1 rollout does" if tally.no_usage == 1 else f"{tally.no_usage:,} rollouts do"
         console.warn(f"{many} not say how many tokens were used")
+    if unscored := tally.finished - tally.rewards[1]:
+        many = "1 finished rollout has" if unscored == 1 else f"{unscored:,} finished rollouts have"
+        console.warn(f"{many} no {names.REWARD} that can be averaged")
     if tally.nulls:
         console.warn(f"{tally.nulls:,} NaN or Infinity in answers {'is' if tally.nulls == 1 else 'are'} null now")
     console.object(
@@ -55,6 +58,7 @@ def tell(outcome: Outcome, console: Console) -> None:
             "failed_attempts_now": tally.attempts,
             "reward_mean_now": tally.reward,
             "without_usage_now": tally.no_usage,
+            "without_reward_now": tally.finished - tally.rewards[1],
             "seconds": round(outcome.seconds, 3),
             "outputs": written,
             "next": follow if outcome.finished else None,
