@@ -81,7 +81,17 @@ async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskO
     except TimeoutError as error:
         return _timed_out(error, options)
     except aiohttp.ClientError as error:
-        return Failure(REQUEST_FAILED, type(error).__name__, f"the answer is no HTTP: {error}")
+        return Failure(REQUEST_FAILED, type(error).__name__, _no_answer(error))
+
+
+def _no_answer(error: aiohttp.ClientError) -> str:
+    import aiohttp
+
+    if isinstance(error, aiohttp.TooManyRedirects):
+        return "the agent leads from one address to the next, and never answers"
+    if isinstance(error, aiohttp.RedirectClientError):
+        return f"the agent leads to what is no address of HTTP: {error}"
+    return f"the answer is no HTTP: {error}"
 
 
 def retry_after(header: str) -> float:
