@@ -245,6 +245,13 @@ def _starts_like_rollouts(path: Path) -> bool:
     return False
 
 
+def _is_empty(path: Path) -> bool:
+    try:
+        return not path.stat().st_size
+    except OSError:  # it went away
+        return False
+
+
 def _may_be_rollouts(path: Path) -> bool:
     """Whether a file starts like rollouts, or is so damaged that reading it has to say so."""
     try:
@@ -270,6 +277,15 @@ def _no_rollouts(found: _Found, named: list[str]) -> Exception:
             where=", ".join(named[:3]),
             hint="Name the rollouts that it was made from; rollprof query takes a profile itself.",
         )
+    empty = [path for path in found.passed_over if path.name.endswith(names.ROLLOUT_SUFFIXES) and _is_empty(path)]
+    if empty:
+        hint = "A run that has just begun has none yet. The first row of rollouts has response or reward."
+        message = f"no rollouts found: {names.shown(empty[0].name)} is empty"
+        return SourceError(message, where=", ".join(named[:3]), hint=hint)
+    profiles = [path for path in found.passed_over if path.name.endswith(names.TASKS_FILE)]
+    if profiles and found.profiles:
+        hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
+        return SourceError("no rollouts found, only a profile", where=", ".join(named[:3]), hint=hint)
     others = [*found.inputs, *found.failures, *found.passed_over]
     what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
     return SourceError(

@@ -335,6 +335,14 @@ def test_another_name_of_an_agent_beside_tasks_of_several(folder: Path) -> None:
     assert (one["pairing"]["shared"], one["pairing"]["by_agent"]) == (7, True)
 
 
+def test_a_change_beyond_doubles_is_told_as_such(folder: Path) -> None:
+    write_rewards(folder, "high", {task: [1e308] for task in range(8)})
+    write_rewards(folder, "low", {task: [-1e308] for task in range(8)})
+    said = compare(folder, "high.jsonl", "low.jsonl")
+    assert "too little data: the change of reward is beyond a double" in said.stdout
+    assert "with a mean or a change beyond a double, and left out: 8 pairs of tasks" in said.stderr
+
+
 def test_inputs_of_each(folder: Path) -> None:
     for name in ("good", "bad"):
         (folder / f"{name}_materialized_inputs.jsonl").rename(folder / f"plan of {name}.jsonl")

@@ -61,6 +61,11 @@ def test_rollouts_that_do_not_say_what_was_asked_are_no_data_set(tmp_path: Path)
     assert not (tmp_path / "set.jsonl").exists()
 
 
+def test_an_empty_model_is_none(tmp_path: Path) -> None:
+    write_texts(tmp_path)
+    assert_refused(select(tmp_path, "-o", "set.jsonl", "--write-back", "--model", ""), 2, "--model is empty")
+
+
 def test_samples_are_written_as_they_stand(tmp_path: Path) -> None:
     write_texts(tmp_path)
     done = select(tmp_path, "-o", "out/set.jsonl")
