@@ -33,6 +33,9 @@ FAILURE_TERMINAL = "_ng_failure_terminal"
 NO_PERSIST = "_ng_no_persist"
 ATTEMPT = "_ng_attempt_index"
 
+MAX_ATTEMPTS = 3
+"""How often a rollout is tried before it is given up, unless somebody says otherwise."""
+
 INTERNAL = "_"
 PLACE = ("_source", "_line", "_offset", "_length")
 FINDINGS = ("_verdict", "_findings")

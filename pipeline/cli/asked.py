@@ -10,6 +10,13 @@ import typer
 from pipeline.cli.choices import Format, Masked, OnBadLine, OnDuplicate, OnExtra
 from pipeline.sources.workers import usable_cores
 
+_SEED = typer.Option("--seed", min=0, help="What every draw starts from; else 0.")
+Seed = Annotated[int, _SEED]
+SeedIfGiven = Annotated[int | None, _SEED]
+MaxAttempts = Annotated[
+    int, typer.Option("--max-attempts", min=1, help="Attempts before a rollout is given up, earlier ones included.")
+]
+
 
 @dataclass(frozen=True)
 class RunAsked:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import sys
 import time
@@ -119,7 +118,6 @@ def _plan_options(plan: PlanAsked) -> PlanOptions:
 def _ask_options(ask: AskAsked, serve: ServeAsked) -> AskOptions:
     from pipeline.collect.options import AskOptions
 
-    secret = os.environ.get(serve.model_api_key_env or "", "").strip()
     return AskOptions(
         concurrency=ask.concurrency,
         timeout=ask.timeout,
@@ -128,7 +126,6 @@ def _ask_options(ask: AskAsked, serve: ServeAsked) -> AskOptions:
         patience=ask.patience,
         max_answer_mb=ask.max_answer_mb,
         seed=serve.seed or 0,
-        secrets=(secret,) if secret else (),
     )
 
 
@@ -139,7 +136,7 @@ def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: 
     if not state.pending:
         return Tally()
     with paths.inputs.open("rb") as plan, rollout_bar(len(state.pending), wanted=not console.quiet) as advance:
-        work = Work(state.pending, plan.fileno(), state.past.attempts, agents.urls, ledger)
+        work = Work(state.pending, plan.fileno(), state.past.attempts, agents.urls, ledger, agents.key)
         return asyncio.run(collect(work, how, agents.watch, advance))
 
 

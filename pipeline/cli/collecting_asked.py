@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from pipeline import names
+from pipeline.cli.asked import MaxAttempts, SeedIfGiven
+
 
 @dataclass(frozen=True)
 class PlanAsked:
@@ -63,9 +66,7 @@ class ServeAsked:
     model_api_key_env: Annotated[str | None, typer.Option(help="The variable that holds its key.")] = None
     demo_faults: Annotated[str | None, typer.Option(help="What the demo model gets wrong, as env start has it.")] = None
     demo_delay: Annotated[float | None, typer.Option(min=0.0, help="Milliseconds until the demo answers.")] = None
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the demo model, and of the pauses before retries; else 0.")
-    ] = None
+    seed: SeedIfGiven = None
 
     @property
     def for_child(self) -> list[str]:
@@ -91,9 +92,9 @@ class AskAsked:
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is there.")] = False
     concurrency: Annotated[int, typer.Option(min=1, help="Rollouts at a time.")] = 32
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one rollout.")] = 1800.0
-    max_attempts: Annotated[int, typer.Option(min=1, help="Attempts at a rollout, earlier ones included.")] = 3
+    max_attempts: MaxAttempts = names.MAX_ATTEMPTS
     backoff: Annotated[float, typer.Option(min=0.0, help="Seconds before the first retry; then twice as long.")] = 0.5
-    patience: Annotated[float, typer.Option(min=0.0, help="Seconds an agent may be out of reach.")] = 30.0
+    patience: Annotated[float, typer.Option(min=0.0, help="Seconds an agent or its model may be out of reach.")] = 30.0
     max_answer_mb: Annotated[float, typer.Option(min=0.001, help="MB of the longest answer that is taken.")] = 64.0
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and refusals.")] = False

@@ -19,10 +19,17 @@ DEFAULT_HEAD = "http://127.0.0.1:11000"
 
 
 class Agents(NamedTuple):
-    """Where agents are, who says so, and what is known of their end."""
+    """Who is asked.
+
+    Attributes:
+        urls: Where the agents are.
+        watch: What is known of their end.
+        key: The key of their model, where they are ours.
+    """
 
     urls: Mapping[str, str]
     watch: Watch
+    key: str | None = None
 
 
 def check_serve(serve: ServeAsked) -> None:
@@ -68,12 +75,13 @@ def found_agents(
         head = checked_url(serve.head_server or DEFAULT_HEAD, "--head-server")
         urls = needed(asyncio.run(agents_of(head)), wanted, where=head)
     else:
+        from pipeline.collect.api_key import api_key
         from pipeline.collect.started import started
 
         with started(serve.for_child) as child:
             urls = needed(child.agents, wanted, where="the environment started here")
             console.say(f"asking {child.model} by {', '.join(urls)}")
-            yield Agents(urls, Watch(how.patience, child.ended, again))
+            yield Agents(urls, Watch(how.patience, child.ended, again), api_key(child.key_variable))
             for line in child.last_lines():
                 console.say(line)
         return

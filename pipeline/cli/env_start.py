@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.asked import SeedIfGiven
 from pipeline.cli.console import Console
 
 
@@ -31,7 +32,7 @@ def env_start(
         int | None,
         typer.Option(min=0, max=65535, help="Where collectors look for agents; else 11000, 0 for a free one."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed is another demo model; else 0.")] = None,
+    seed: SeedIfGiven = None,
     demo_faults: Annotated[
         str | None, typer.Option(help="KIND=SHARE or KIND=always:SHARE, separated by commas, such as errors=0.02.")
     ] = None,

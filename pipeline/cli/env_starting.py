@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import sys
 from contextlib import redirect_stdout
@@ -12,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.cli.console import print_bytes
 from pipeline.cli.signals import WORDS
+from pipeline.collect.api_key import api_key
 from pipeline.collect.installed import need_extra
-from pipeline.collect.serving.config import LIKE, ModelConfig, ServersConfig, checked, merged
+from pipeline.collect.serving.config import LIKE, ServersConfig, checked, merged
 from pipeline.collect.serving.demo_faults import parsed
 from pipeline.errors import Exit, UsageError
 from pipeline.leftovers import say_at_the_end
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pipeline.collect.serving.servers import Ready
 
 SIGNALLED = 128
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Wanted(NamedTuple):
@@ -48,7 +46,7 @@ def start(wanted: Wanted, console: Console) -> int:
     """
     need_extra("rollprof env start")
     config = configured(wanted)
-    key = key_of(config.model)
+    key = api_key(config.model.api_key_env)
     from pipeline.collect.serving.servers import serve
 
     say_at_the_end("the servers have stopped")
@@ -56,7 +54,7 @@ def start(wanted: Wanted, console: Console) -> int:
 
     def say(ready: Ready) -> None:
         with redirect_stdout(result):
-            _say(ready, console)
+            _say(ready, config.model.api_key_env, console)
 
     with redirect_stdout(sys.stderr):  # what an environment prints is no result, and nobody may read it there
         number = serve(config, key=key, with_stdin=wanted.with_stdin, ready=say, tell=console.warn)
@@ -97,29 +95,9 @@ def _agents(wanted: Wanted) -> dict[str, Any]:
     return {"agents": {name: {"environment": wanted.environment}}}
 
 
-def key_of(model: ModelConfig) -> str | None:
-    """The model's key.
-
-    Raises:
-        UsageError: The variable that should hold it is empty, or holds what cannot be sent.
-    """
-    if model.api_key_env is None:
-        return None
-    if not VARIABLE.fullmatch(model.api_key_env):  # it may be the key itself, which is not to be repeated
-        hint = "Put the key into a variable and give the variable's name."
-        raise UsageError("--model-api-key-env takes the name of a variable, and this is none", hint=hint)
-    key = os.environ.get(model.api_key_env, "").strip()
-    if not key:
-        hint = f"Set it: export {model.api_key_env}=…"
-        raise UsageError(f"the variable {model.api_key_env} is empty or not set", hint=hint)
-    if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"the variable {model.api_key_env} holds no key: it has letters that cannot be sent")
-    return key
-
-
-def _say(ready: Ready, console: Console) -> None:
+def _say(ready: Ready, key_variable: str | None, console: Console) -> None:
     agents = {name: {"url": one.url, "environment": one.environment} for name, one in ready.agents.items()}
-    console.object({"head": ready.head, "model": ready.model, "agents": agents})
+    console.object({"head": ready.head, "model": ready.model, "model_api_key_env": key_variable, "agents": agents})
     if not console.as_json:
         listed = " ".join(f"{name} {one.url}" for name, one in ready.agents.items())
         print_bytes(f"ready: {listed} · head {ready.head}\n".encode())

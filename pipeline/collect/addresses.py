@@ -10,6 +10,9 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what serve
 """What stands for every address of the machine → the one to call from itself."""
 
 
+SHOWN_HINT = "It would be seen in messages and logs; a model's key goes into a variable: --model-api-key-env."
+
+
 def checked_url(text: str, option: str, *, like: str = "http://127.0.0.1:11000") -> str:
     """An address without the slash at its end.
 
@@ -29,7 +32,7 @@ def checked_url(text: str, option: str, *, like: str = "http://127.0.0.1:11000")
     if not good:  # it is not repeated: whoever mixes options up may have typed a key
         raise UsageError(f"{option} is no http address", hint=f"Write it like {like}.")
     if parts.username or parts.password:
-        raise UsageError(f"{option} holds a name or a password", hint="Keys go into a variable: --model-api-key-env.")
+        raise UsageError(f"{option} holds a name or a password", hint=SHOWN_HINT)
     return text.rstrip("/")
 
 

@@ -25,6 +25,8 @@ DID_NOT_RUN = frozenset({TOO_MANY_REQUESTS, 502, 503, 504})
 """Statuses of something that stands before an agent."""
 OF_THE_ROW = frozenset({400, 413, 422})
 """Statuses that say that the row itself is refused: asking again would not help."""
+REACHED = "reached"
+"""What an error says that the rollout has no part in: false where nobody was there who could be asked."""
 BODY_SHOWN = 2000
 CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
@@ -105,27 +107,26 @@ def read_answer(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
     return Read(line, reward=reward, usage=isinstance(usage, rows.OBJECTS), nulls=nulls)
 
 
-def failed(failure: Failure, slot: Slot, attempt: int, secrets: Sequence[str] = ()) -> Read:
+def failed(failure: Failure, slot: Slot, attempt: int) -> Read:
     """The line of an attempt that brought no row: no reward and no response, which nobody gave."""
     about: dict[str, Any] = {
         names.FAILURE_CLASS: failure.kind,
         names.FAILURE_TYPE: failure.type,
-        names.FAILURE_MESSAGE: without(failure.message, secrets),
+        names.FAILURE_MESSAGE: failure.message,
         names.FAILURE_STATUS: failure.status,
     }
     if failure.body:
-        about[names.FAILURE_BODY] = without(failure.body, secrets)
+        about[names.FAILURE_BODY] = failure.body
     if failure.terminal:
         about[names.FAILURE_TERMINAL] = True
     text = json.dumps(about, separators=(",", ":")).encode()
     return Read(stamped(text, tuple(about), slot, attempt), failure=failure)
 
 
-def without(text: str, secrets: Sequence[str]) -> str:
-    """The text without secrets that it repeats."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
+def model_out_of_reach(answer: Answer) -> str:
+    """What an agent says of a model that it cannot reach, in words; empty where it says nothing of the kind."""
+    said = (_error_in(_object(answer.body)) or {}) if answer.status in DID_NOT_RUN else {}
+    return (_text_in(said, "message") or "it is not there") if said.get(REACHED) is False else ""
 
 
 def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -> bytes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pipeline.collect.answers import REQUEST_FAILED, RETRIED, TIMEOUT, TOO_LARGE, Answer, Failure
+from pipeline.collect.bodies import body_of
 from pipeline.collect.options import AskOptions
 from pipeline.errors import SourceError, UsageError
 
@@ -65,8 +66,8 @@ async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskO
     headers = {"Content-Type": "application/json"}
     try:
         async with opened.post(f"{url}{RUN}", data=io.BytesIO(row), headers=headers) as response:
-            body = await _body(response, options.max_answer)
-            if body is None:
+            body = await body_of(response, most=options.max_answer)
+            if len(body) > options.max_answer:
                 message = f"the answer is longer than {options.max_answer_mb:g} MB (--max-answer-mb)"
                 return Failure(TOO_LARGE, "AnswerTooLarge", message, response.status)
             after = retry_after(response.headers.get("Retry-After", "")) if response.status in RETRIED else 0.0
@@ -79,17 +80,6 @@ async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskO
         return _timed_out(error, options)
     except aiohttp.ClientError as error:
         return Failure(REQUEST_FAILED, type(error).__name__, f"the answer is no HTTP: {error}")
-
-
-async def _body(response: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body of an answer, read as it comes; None once it is longer than wanted."""
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        if len(body) + len(chunk) > most:
-            response.close()
-            return None
-        body += chunk
-    return bytes(body)
 
 
 def retry_after(header: str) -> float:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.collect.answers import Answer, Failure, Read, failed, read_answer
+from pipeline.collect.answers import Answer, Failure, Read, failed, model_out_of_reach, read_answer
+from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.client import ConnectionFault, ask, session
 from pipeline.collect.keyed_rows import Key
 from pipeline.collect.ledger import Ledger
@@ -36,6 +37,7 @@ class Work(NamedTuple):
         attempts: Failed attempts of earlier collectors.
         agents: The address of each agent.
         ledger: The files that lines are appended to.
+        key: The model's key, where it is known; it is written nowhere.
     """
 
     slots: Sequence[Slot]
@@ -43,6 +45,7 @@ class Work(NamedTuple):
     attempts: Counter[Key]
     agents: Mapping[str, str]
     ledger: Ledger
+    key: str | None = None
 
 
 @dataclass
@@ -91,7 +94,7 @@ async def collect(work: Work, options: AskOptions, watch: Watch, tell: Tell) -> 
     """Asks for every rollout and appends what comes.
 
     Raises:
-        SourceError: A line cannot be written, or an agent stays out of reach.
+        SourceError: A line cannot be written, or an agent or its model stays out of reach.
     """
     async with session(options) as opened:
         asking = Asking(work, options, opened, Outages(watch), tell)
@@ -173,24 +176,33 @@ class Asking:
         after = 0.0
         found: Read | Failure
         if isinstance(answer, Failure):
-            found = answer
+            found = answer._replace(message=blotted_words(answer.message, self.work.key))
         else:
             after = self.pause_asked(url, answer.retry_after)
-            found = read_answer(answer, slot, attempt)
-        return found if isinstance(found, Read) else failed(found, slot, attempt, self.options.secrets), after
+            found = read_answer(answer._replace(body=blotted(answer.body, self.work.key)), slot, attempt)
+        return found if isinstance(found, Read) else failed(found, slot, attempt), after
 
     async def answer(self, url: str, row: bytes) -> Answer | Failure:
-        """What the agent answers; it is asked again where it went away and came back, though not for ever."""
-        outages = 0
+        """What the agent answers; it is asked again where it, or its model, went away and came back."""
+        outages, lost = 0, 0.0
         while True:
             await self.wait_for(url)
             try:
-                return await ask(self.opened, url, row, self.options)
+                found = await ask(self.opened, url, row, self.options)
             except ConnectionFault as fault:
-                failure = fault.failure
-            outages += 1
-            if not await self.outages.outlast(url) or outages > self.options.max_attempts:
-                return failure
+                outages += 1
+                if not await self.outages.outlast(url) or outages > self.options.max_attempts:
+                    return fault.failure
+                lost = 0.0
+                continue
+            if isinstance(found, Failure):
+                return found
+            said = model_out_of_reach(found)
+            if not said:
+                self.outages.heard(url)
+                return found
+            lost = lost or time.monotonic()
+            await self.outages.outlast_model(url, since=lost, said=blotted_words(said, self.work.key))
 
     async def wait_for(self, url: str) -> None:
         """Waits as long as the agent has asked for."""

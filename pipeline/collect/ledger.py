@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.leftovers import undisturbed, undone
 from pipeline.output.files import unwritable
+from pipeline.output.locking import lock
 from pipeline.sources import rows
 
 BLOCK = 1 << 16
@@ -129,17 +129,17 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
         new: Whether the rollouts file must not be there.
 
     Raises:
-        SourceError: They cannot be written, or another collector writes to them.
+        SourceError: They cannot be written or locked, or are being collected or topped up.
     """
     ledger = Ledger(rollouts, failures)
     ledger.rollouts.open(new=new)
     ledger.begun = not new
     try:
-        _lock(ledger.rollouts)
+        lock(ledger.rollouts.descriptor, rollouts)
         while not _is_at_its_path(ledger.rollouts):  # the file was replaced between its opening and its lock
             ledger.rollouts.close()
             ledger.rollouts.open()
-            _lock(ledger.rollouts)
+            lock(ledger.rollouts.descriptor, rollouts)
         if failures.exists():
             ledger.failures.open()
         for log in (ledger.rollouts, ledger.failures):
@@ -158,23 +158,6 @@ def _is_at_its_path(log: Log) -> bool:
         return os.path.samestat(os.fstat(log.descriptor), log.path.stat())
     except FileNotFoundError:
         return False
-
-
-def _lock(log: Log) -> None:
-    try:
-        fcntl.flock(log.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise SourceError(
-            "another collector writes to it",
-            where=names.shown(log.path),
-            hint="Let it finish, or stop it; or choose another --output.",
-        ) from None
-    except OSError as error:
-        raise SourceError(
-            f"cannot be locked: {error.strerror}",
-            where=names.shown(log.path),
-            hint="Choose an --output on a disk that has locks.",
-        ) from error
 
 
 def _start_of_last_line(descriptor: int, size: int) -> int:

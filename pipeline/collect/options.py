@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from pipeline import names
 from pipeline.errors import UsageError
 
 DEFAULT = "_default"
@@ -52,22 +53,20 @@ class AskOptions(BaseModel):
         timeout: Seconds after which an answer is waited for no longer.
         max_attempts: How often a rollout is tried, earlier runs included.
         backoff: Seconds before the first retry; each further one waits twice as long.
-        patience: Seconds that an agent may be out of reach before the collection ends.
+        patience: Seconds that an agent or its model may be out of reach before the collection ends.
         max_answer_mb: MB of the longest answer that is taken.
         seed: What the jitter of retries is drawn from.
-        secrets: Texts that are never written.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     concurrency: int = Field(default=32, ge=1)
     timeout: float = Field(default=1800.0, gt=0)
-    max_attempts: int = Field(default=3, ge=1)
+    max_attempts: int = Field(default=names.MAX_ATTEMPTS, ge=1)
     backoff: float = Field(default=0.5, ge=0)
     patience: float = Field(default=30.0, ge=0)
     max_answer_mb: float = Field(default=64.0, gt=0)
-    seed: int = 0
-    secrets: tuple[str, ...] = Field(default=(), repr=False)
+    seed: int = Field(default=0, ge=0)
 
     @field_validator("timeout", "backoff", "patience", "max_answer_mb", mode="before")
     @classmethod

@@ -1,7 +1,8 @@
-"""Agents that are out of reach: their end is no failure of the rollouts that ran there.
+"""Agents and models that are out of reach: that is no failure of the rollouts that were to run there.
 
 As with NeMo Gym's kill-shaped failures, a rollout that was lost because its agent went away leaves no line and has used
-no attempt: it is asked again when the agent is back, or by the next collector.
+no attempt: it is asked again when the agent is back, or by the next collector. So it is where an agent says that nobody
+took the connection to its model. One that broke counts as an attempt: the rollout itself may have broken it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Watch(NamedTuple):
     """How long an agent may be away, and who knows that it will not come back.
 
     Attributes:
-        patience: Seconds that it may be out of reach.
+        patience: Seconds that it, or its model, may be out of reach.
         ended: What ended it, in words, if that is known; else empty.
         again: What to type to go on.
     """
@@ -34,11 +35,12 @@ class Watch(NamedTuple):
 
 
 class Outages:
-    """Waits for agents that are out of reach, once for all rollouts that are lost there."""
+    """Waits for agents that are out of reach, once for all rollouts that are lost there, and for their models."""
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
         self.waits: dict[str, asyncio.Task[None]] = {}
+        self.answered: dict[str, float] = {}
 
     async def outlast(self, url: str) -> bool:
         """Whether an agent was out of reach, and is back now.
@@ -58,6 +60,33 @@ class Outages:
             del self.waits[url]
         return True
 
+    def heard(self, url: str) -> None:
+        """Notes that an agent has answered, with anything but that its model is out of reach."""
+        self.answered[url] = time.monotonic()
+
+    async def outlast_model(self, url: str, *, since: float, said: str) -> None:
+        """Waits a moment for the model of an agent.
+
+        Args:
+            url: The agent.
+            since: When the rollout that asks found the model out of reach first, by the monotonic clock.
+            said: What the agent says of it.
+
+        Raises:
+            SourceError: Neither this rollout nor another one has reached it within the time allowed.
+        """
+        away = time.monotonic() - max(since, self.answered.get(url, 0.0))
+        if away >= self.watch.patience:
+            raise self._ended(url, f"the model has been out of reach for {away:.0f} s (--patience): {said}")
+        await asyncio.sleep(self._pause)
+
+    @property
+    def _pause(self) -> float:
+        return min(LOOK_EVERY_SECONDS, self.watch.patience / 4)
+
+    def _ended(self, url: str, message: str) -> SourceError:
+        return SourceError(message, where=url, hint=f"What finished is on disk; go on with\n  {self.watch.again}")
+
     async def _back(self, url: str) -> None:
         began = time.monotonic()
         while True:
@@ -65,11 +94,7 @@ class Outages:
             away = time.monotonic() - began
             if ended or away >= self.watch.patience:
                 reason = ended or f"has been out of reach for {away:.0f} s (--patience)"
-                raise SourceError(
-                    f"the agent {reason}",
-                    where=url,
-                    hint=f"What finished is on disk; go on with\n  {self.watch.again}",
-                )
-            await asyncio.sleep(min(LOOK_EVERY_SECONDS, self.watch.patience / 4))
+                raise self._ended(url, f"the agent {reason}")
+            await asyncio.sleep(self._pause)
             if await is_reachable(url):
                 return

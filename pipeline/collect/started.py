@@ -35,12 +35,14 @@ class Started:
         process: The child.
         agents: The address of each of its agents.
         model: The model that they ask.
+        key_variable: The variable that holds its key, if there is one.
         said: What it says on standard error.
     """
 
     process: subprocess.Popen[bytes]
     agents: dict[str, str]
     model: str
+    key_variable: str | None
     said: IO[bytes]
 
     def ended(self) -> str:
@@ -74,7 +76,7 @@ def started(options: Sequence[str]) -> Iterator[Started]:
         with undone(lambda: _stop(process)):
             ready = _ready(process, said)
             agents = {name: about["url"] for name, about in ready["agents"].items()}
-            yield Started(process, agents, str(ready.get("model")), said)
+            yield Started(process, agents, str(ready.get("model")), ready.get("model_api_key_env"), said)
 
 
 def _environment() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ import polars as pl
 from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.frames.lazy import collect
+from pipeline.output.locking import lock
 from pipeline.run import Run
 from pipeline.sources.files import Source, open_source
 
@@ -79,20 +79,14 @@ def locked(pairs: Iterable[Pair]) -> Iterator[None]:
     """Keeps collectors away from rollouts files for a while; they lock the file they write to.
 
     Raises:
-        SourceError: One of them is being written to.
+        SourceError: One of them is being written to, or cannot be locked.
     """
     with contextlib.ExitStack() as stack:
         for pair in pairs:
             path = pair.rollouts.path
             mode = "r+b" if os.access(path, os.W_OK) else "rb"  # some network disks lock only what may be written
             file = stack.enter_context(path.open(mode))
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                hint = "Let the collection end, or stop it; then ask again."
-                raise SourceError("is being collected", where=pair.rollouts.shown, hint=hint) from None
-            except OSError:  # a disk without locks, whose collectors have none either
-                continue
+            lock(file.fileno(), path)
         yield
 
 

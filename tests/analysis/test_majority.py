@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pipeline.analysis import elections
 from pipeline.analysis.majority import answers, with_majority
 from pipeline.analysis.tasks import by_task
 from pipeline.frames.lazy import collect
@@ -65,6 +66,14 @@ def test_figures() -> None:
     assert row["majority@1"] == row["majority@4"] / 2 == 0.5
     assert row["majority@2"] == pytest.approx((1 + 1 + 1 + 0.5 + 0.5 + 0) / 6)
     assert (row["no-answer@1"], row["no-answer@2"], row["no-answer@8"], row["majority@8"]) == (0.25, 0.0, None, None)
+
+
+def test_draws_start_from_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elections, "EXACT_UP_TO", 0)
+    votes = votes_of([[1, 1, 0, 0, 1, 0]]).with_columns(_answer=pl.Series(list("AABBCC")))
+    tasks, keys = by_task(votes, ["_agent"]), ["_agent", "_ng_task_index"]
+    shares = [collect(with_majority(tasks, votes, keys, [3], seed=seed))["majority@3"].item() for seed in (0, 0, 1)]
+    assert shares[0] == shares[1] != shares[2]
 
 
 def test_nobody_answers() -> None:

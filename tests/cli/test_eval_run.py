@@ -104,7 +104,7 @@ def test_an_agent_that_the_environment_has_not(tmp_path: Path) -> None:
             ["-i", "data.jsonl", "-o", "out.jsonl", "--agent-url", "x", "--head-server", "http://h"],
             ["exclude each other"],
         ),
-        (["-i", "data.jsonl", "-o", "out.jsonl", "--agent-url", "nonsense"], ["'nonsense' is no address"]),
+        (["-i", "data.jsonl", "-o", "out.jsonl", "--agent-url", "nonsense"], ["--agent-url is no http address"]),
         (["-i", "data.jsonl", "-o", "out.jsonl", "--no-serve", "--model", "m"], ["--model is for an environment"]),
         (["-i", "data.jsonl", "-o", "out.jsonl", "--temperature", "nan"], ["temperature"]),
         (["-i", "data.jsonl", "-o", "out.jsonl", "--timeout", "inf"], ["timeout"]),

@@ -160,9 +160,9 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
 
 
 @contextmanager
-def upstream() -> Iterator[Upstream]:
-    """An endpoint on a free port of this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+def upstream(port: int = 0) -> Iterator[Upstream]:
+    """An endpoint on a port of this machine, by default a free one."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     told = Upstream(f"http://127.0.0.1:{server.server_address[1]}/v1")
     server.RequestHandlerClass = type("Bound", (Handler,), {"upstream": told})

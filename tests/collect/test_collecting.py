@@ -184,7 +184,7 @@ def test_two_collectors_on_one_output(running: Agent, tmp_path: Path) -> None:
     process = start(arguments(running, "-i", "data.jsonl"), tmp_path)
     wait_for(lambda: len(running.asked) == 2)
     done = run(["collect", *OUT, "--agent-url", running.url, "--resume"], tmp_path)
-    assert_refused(done, 3, "out.jsonl: another collector writes to it")
+    assert_refused(done, 3, "out.jsonl: is being collected or topped up")
     process.kill()
     end_of(process)
     many(tmp_path, 2)

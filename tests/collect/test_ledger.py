@@ -72,7 +72,7 @@ def test_a_new_file_must_not_be_there(tmp_path: Path) -> None:
 def test_two_collectors_refuse_each_other(tmp_path: Path) -> None:
     (tmp_path / "o.jsonl").touch()
     paths = tmp_path / "o.jsonl", tmp_path / "f.jsonl"
-    refused = pytest.raises(SourceError, match="another collector")
+    refused = pytest.raises(SourceError, match="is being collected")
     with open_ledger(*paths, new=False), refused, open_ledger(*paths, new=False):
         pass
     with open_ledger(*paths, new=False):

@@ -98,7 +98,7 @@ class ServersConfig(_Checked):
     host: str = DEFAULT_HOST
     port: Port = 0
     head_port: Port = DEFAULT_HEAD_PORT
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
 
     @model_validator(mode="after")
     def _fit(self) -> ServersConfig:

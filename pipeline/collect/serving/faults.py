@@ -5,6 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from pipeline.collect.answers import REACHED
+
 
 class RolloutFaultError(Exception):
     """A rollout that has no result.
@@ -15,10 +17,18 @@ class RolloutFaultError(Exception):
         message: One sentence for people.
         status: The HTTP status that the caller gets; 429 and 5xx say that another attempt may help.
         headers: Headers for the caller, such as Retry-After.
+        reached: Whether the model was reached, as far as that is known.
     """
 
     def __init__(
-        self, kind: str, detail: str, message: str, *, status: int, headers: dict[str, str] | None = None
+        self,
+        kind: str,
+        detail: str,
+        message: str,
+        *,
+        status: int,
+        headers: dict[str, str] | None = None,
+        reached: bool = True,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -26,11 +36,13 @@ class RolloutFaultError(Exception):
         self.message = message
         self.status = status
         self.headers = headers or {}
+        self.reached = reached
 
     @property
     def content(self) -> dict[str, Any]:
         """The body of the answer."""
-        return {"error": {"class": self.kind, "type": self.detail, "message": self.message}}
+        said: dict[str, Any] = {"class": self.kind, "type": self.detail, "message": self.message}
+        return {"error": said if self.reached else {**said, REACHED: False}}
 
 
 def bad_request(detail: str, message: str, *, status: int = HTTPStatus.UNPROCESSABLE_ENTITY) -> RolloutFaultError:
@@ -54,9 +66,9 @@ def timed_out(seconds: float) -> RolloutFaultError:
     return RolloutFaultError("timeout_exceeded", "TimeoutError", message, status=HTTPStatus.GATEWAY_TIMEOUT)
 
 
-def unreachable(detail: str, message: str) -> RolloutFaultError:
+def unreachable(detail: str, message: str, *, reached: bool) -> RolloutFaultError:
     """There is no connection to the model, or it broke."""
-    return RolloutFaultError("connection_error", detail, message, status=HTTPStatus.BAD_GATEWAY)
+    return RolloutFaultError("connection_error", detail, message, status=HTTPStatus.BAD_GATEWAY, reached=reached)
 
 
 def verifier_failed(detail: str, message: str) -> RolloutFaultError:

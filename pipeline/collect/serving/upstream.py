@@ -10,6 +10,8 @@ import orjson
 
 from pipeline import names
 from pipeline.collect.addresses import checked_url, shown_url
+from pipeline.collect.api_key import blotted, blotted_words
+from pipeline.collect.bodies import body_of
 from pipeline.collect.environments.base import Row
 from pipeline.collect.extra_body import extra_body
 from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
@@ -61,7 +63,8 @@ class Upstream:
             try:
                 async with asyncio.timeout(self._timeout):
                     async with self._connected().post(self.url, data=content, allow_redirects=False) as response:
-                        return await self._read(response)
+                        body = blotted(await body_of(response, most=self.max_bytes), self._key)
+                        return Reply(response.status, response.content_type, body, _retry_after(response))
             except ClientError as error:  # before TimeoutError: a connection that takes too long is both
                 raise self._broken(error) from None
             except TimeoutError:
@@ -89,28 +92,18 @@ class Upstream:
             )
         return self._session
 
-    async def _read(self, response: ClientResponse) -> Reply:
-        """Reads one byte more than allowed, at most."""
-        pieces, length = [], 0
-        async for piece in response.content.iter_any():
-            pieces.append(piece[: self.max_bytes + 1 - length])
-            length += len(pieces[-1])
-            if length > self.max_bytes:
-                response.close()
-                break
-        body = b"".join(pieces)
-        if self._key is not None and (key := self._key.encode()) in body:
-            body = body.replace(key, b"***")
-        return Reply(response.status, response.content_type, body, _retry_after(response.headers.get("Retry-After")))
-
     def _broken(self, error: Exception) -> RolloutFaultError:
-        said = str(error) or "the connection broke"
-        words = said.replace(self._key, "***") if self._key else said
-        return unreachable(type(error).__name__, f"no answer from {shown_url(self.url)}: {words}")
+        from aiohttp import ClientConnectorError, ConnectionTimeoutError
+
+        words = blotted_words(str(error) or "the connection broke", self._key)
+        message = f"no answer from {shown_url(self.url)}: {words}"
+        reached = not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
+        return unreachable(type(error).__name__, message, reached=reached)
 
 
-def _retry_after(told: str | None) -> str | None:
+def _retry_after(response: ClientResponse) -> str | None:
     """The header, if it is one that can be passed on."""
+    told = response.headers.get("Retry-After")
     fit = told is not None and len(told) <= LONGEST_HEADER and told.isascii() and told.isprintable()
     return told if fit else None
 

@@ -78,6 +78,7 @@ def test_what_goes_wrong(prompt: str, error: tuple[int, str, str], said: str, be
         done = servers.run(body, path=path)
         assert done.error == error
         assert said in done.content["error"]["message"]
+        assert "reached" not in done.content["error"]
         assert done.headers.get("retry-after") == ("7" if prompt == "429" else None)
     assert servers.run(row("And now?")).status == 200
 
@@ -129,6 +130,7 @@ def test_nobody_is_there(tmp_path: Path) -> None:
     with served("-e", "numeric_answer", "--model", "m", "--model-url", url, cwd=tmp_path) as servers:
         done = servers.run(row("?"))
         assert done.error == (502, "connection_error", "ClientConnectorError")
+        assert done.content["error"]["reached"] is False
 
 
 def test_signals_do_not_wait_for_a_model_that_hangs(tmp_path: Path) -> None:

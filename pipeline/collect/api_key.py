@@ -1,0 +1,44 @@
+"""The key of a model: read from its variable, and blotted out of whatever repeats it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from pipeline.errors import UsageError
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SHORTEST = 8
+"""Shorter keys are placeholders, such as EMPTY: they guard nothing, and are words that answers have."""
+BLOT = b"***"
+
+
+def api_key(variable: str | None) -> str | None:
+    """The key in a variable; None where there is none to look into.
+
+    Raises:
+        UsageError: The variable is empty, or holds what cannot be sent.
+    """
+    if variable is None:
+        return None
+    if not VARIABLE.fullmatch(variable):  # it may be the key itself, which is not to be repeated
+        hint = "Put the key into a variable and give the variable's name."
+        raise UsageError("--model-api-key-env takes the name of a variable, and this is none", hint=hint)
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise UsageError(f"the variable {variable} is empty or not set", hint=f"Set it: export {variable}=…")
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(f"the variable {variable} holds no key: it has letters that cannot be sent")
+    return key
+
+
+def blotted(content: bytes, key: str | None) -> bytes:
+    """The content without a key that it repeats; one of digits alone would be taken out of numbers, and stays."""
+    if key is None or len(key) < SHORTEST or key.isdigit():
+        return content
+    return content.replace(key.encode(), BLOT)
+
+
+def blotted_words(words: str, key: str | None) -> str:
+    """The same for text."""
+    return blotted(words.encode("utf-8", "surrogatepass"), key).decode("utf-8", "surrogatepass")
