@@ -68,7 +68,7 @@ def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame, *, by: Sequence[str]
         failures.filter(pl.col("_problem").is_null())
         .sort("_file", "_line")
         .group_by(names.KEY)
-        .agg(_class_of_last_attempt())
+        .agg(named_class().last())
     )
     return (
         frame.filter(~pl.col("_finished"))
@@ -80,9 +80,9 @@ def accounting(frame: pl.LazyFrame, failures: pl.LazyFrame, *, by: Sequence[str]
     )
 
 
-def _class_of_last_attempt() -> pl.Expr:
-    """The class of the last line; one that is called like the lack of any line is told apart."""
-    named = pl.col("_failure_class").last().fill_null(names.UNNAMED_FAILURE)
+def named_class() -> pl.Expr:
+    """The class of each failed attempt; one that is called like the lack of any line is told apart."""
+    named = pl.col("_failure_class").fill_null(names.UNNAMED_FAILURE)
     return pl.when(named == UNKNOWN).then(pl.lit(f"{UNKNOWN} (named so)")).otherwise(named).alias("_failure_class")
 
 

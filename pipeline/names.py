@@ -71,6 +71,8 @@ INPUTS = "_materialized_inputs"
 FAILURES = "_failures"
 REDONE = "_redone"
 """Rollouts that were set aside because their keys are collected again."""
+BEGUN_WITH = "_begun_with"
+"""What a collection was begun with, as JSON."""
 TASKS_FILE = "_reward_profiling.jsonl"
 AGENTS_FILE = "_agent_metrics.json"
 REPEATS_FILE = "_repeat_level_metrics.json"
@@ -79,6 +81,7 @@ BESIDE_A_RUN = (
     INPUTS,
     FAILURES,
     REDONE,
+    BEGUN_WITH,
     "_reward_profiling",
     "_agent_metrics",
     "_repeat_level_metrics",

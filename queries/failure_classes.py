@@ -8,12 +8,12 @@ import polars as pl
 
 from pipeline import names
 from pipeline.columns import by_columns, planned
-from pipeline.completion import accounting
+from pipeline.completion import accounting, named_class
 from pipeline.groups import aliased, aliases, need_apart, own_names, together
 from pipeline.run import Run
 
 COUNTS = ("rollouts", "attempts", "attempts_of_finished")
-FIGURES = ("failure_class", "rollouts", "share", "attempts", "attempts_of_finished")
+FIGURES = ("failure_class", "rollouts", "share", "attempts", "attempts_of_finished", "message")
 
 
 def failure_classes(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
@@ -24,7 +24,8 @@ def failure_classes(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
     Columns: those of `by`; `failure_class` (String; `unknown` where no attempt left a line, `unnamed` where the line
     names none); `rollouts` (UInt32): unfinished ones whose last attempt it was; `share` (Float64): of all unfinished
     rollouts, with `by` of the group's; `attempts` (UInt32): failed attempts of this class, last or not;
-    `attempts_of_finished` (UInt32): those of them whose rollout finished in the end.
+    `attempts_of_finished` (UInt32): those of them whose rollout finished in the end; `message` (String): what the first
+    attempt of this class says that says something.
 
     Args:
         run: What is asked about.
@@ -53,6 +54,7 @@ def failure_classes(run: Run, *, by: Sequence[str] = ()) -> pl.LazyFrame:
             coalesce=True,
         )
         .join(recovered, on=cells, how="left", nulls_equal=True)
+        .join(_first_messages(attempts, keys), on=cells, how="left", nulls_equal=True)
         .with_columns(pl.col(COUNTS).fill_null(0))
         .with_columns(share=pl.when(total > 0).then(rollouts / total))
         .sort("rollouts", "attempts", "failure_class", descending=(True, True, False))
@@ -65,3 +67,13 @@ def _by_class(attempts: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     """Attempts by class: each counts as a rollout of its own."""
     each = attempts.sort("_file", "_line").with_columns(pl.int_range(pl.len()).alias(names.TASK))
     return accounting(each.select(*names.KEY, *by, _finished=pl.lit(value=False)), each, by=by)
+
+
+def _first_messages(attempts: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    """What the first attempt of each class says."""
+    return (
+        attempts.filter(pl.col("_message").is_not_null())
+        .sort("_file", "_line")
+        .group_by(*by, failure_class=named_class())
+        .agg(message=pl.col("_message").first())
+    )

@@ -1,5 +1,6 @@
 """What the READMEs say is so: their commands run, and give what is shown."""
 
+import json
 import re
 import runpy
 import shlex
@@ -27,8 +28,11 @@ def blocks(text: str, language: str) -> list[str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A folder with the sample data, as the commands find it."""
+    """A folder with the sample data and the files that the README shows, as the commands find them."""
     shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    for name, language in (("grader.py", "py"), ("capitals.jsonl", "jsonl")):
+        (content,) = blocks(README, language)
+        (tmp_path / name).write_text(content)
     return tmp_path
 
 
@@ -75,6 +79,14 @@ def test_commands_that_build_on_each_other_run_in_their_order(steps: str, checko
         assert words[0] == ".venv/bin/rollprof"
         done = run_command(words[1:], checkout)
         assert done.exit_code == 0, done.stderr
+
+
+def test_the_shown_grader_lets_the_demo_be_right_and_wrong(checkout: Path) -> None:
+    asked = ["--environment", "grader:Capitals", "--input", "capitals.jsonl", "--output", "r.jsonl", "-n", "16"]
+    done = run_command(["collect", *asked, "--json"], checkout)
+    assert done.exit_code == 0, done.stderr
+    assert 0 < json.loads(done.stdout)["reward_mean_now"] < 1
+    assert "cannot know" not in done.stderr
 
 
 def test_the_notebook_runs(checkout: Path) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
+
+from pipeline import names
 
 
 def program() -> list[str]:
@@ -14,6 +18,25 @@ def program() -> list[str]:
 def command() -> str:
     """How the user called the command."""
     return "rollprof" if sys.argv[0].endswith(".py") else _short(sys.argv[0])
+
+
+def going_on(*, max_attempts: int | None = None) -> str:
+    """What to type to go on with the collection that this is, with other attempts if these are said."""
+    words = [names.shown(word) for word in sys.argv[1:]]
+    if "--resume" not in words:
+        words.append("--resume")
+    if max_attempts is not None:
+        words = [*_without("--max-attempts", words), "--max-attempts", str(max_attempts)]
+    return shlex.join([command(), *words])
+
+
+def _without(option: str, words: Sequence[str]) -> list[str]:
+    """The words without an option and its value."""
+    return [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if option not in {before, word} and not word.startswith(f"{option}=")
+    ]
 
 
 def _short(path: str) -> str:

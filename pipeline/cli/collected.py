@@ -3,63 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from pipeline import names
 from pipeline.cli.called import program
+from pipeline.collect.examples import Example, examples
 from pipeline.errors import SourceError
+from pipeline.report.values import cut, on_one_line
 
 if TYPE_CHECKING:
-    from pipeline.cli.collection_files import Paths
     from pipeline.cli.console import Console
-    from pipeline.collect.collecting import Tally
-    from pipeline.collect.past import Past
-    from pipeline.collect.plans import Slot
+    from pipeline.cli.outcome import Outcome
+
+LETTERS = 300
+"""Of a message that shows why rollouts failed."""
 
 
-class Outcome(NamedTuple):
-    """What became of a collection.
-
-    Attributes:
-        paths: Its files.
-        slots: What was planned.
-        past: What had become of it before.
-        tally: What came now.
-        seconds: How long it took.
-        max_attempts: How often a rollout may be tried.
-    """
-
-    paths: Paths
-    slots: Sequence[Slot]
-    past: Past
-    tally: Tally
-    seconds: float
-    max_attempts: int
-
-    @property
-    def finished(self) -> int:
-        """Planned rollouts that are finished."""
-        return len(self.past.finished) + self.tally.finished
-
-    @property
-    def failed(self) -> dict[str, int]:
-        """Rollouts that did not finish, by the class of their last attempt, the largest first."""
-        before = {
-            slot.key: self.past.classes[slot.key]
-            for slot in self.slots
-            if slot.key not in self.past.finished and self.past.is_over(slot.key, self.max_attempts)
-        }
-        return dict(Counter((before | self.tally.failed).values()).most_common())
-
-    @property
-    def again(self) -> int:
-        """How many of those that failed the next collector asks again."""
-        return len(self.tally.failed) - self.tally.over
-
-
-def tell(outcome: Outcome, console: Console, again: str) -> None:
+def tell(outcome: Outcome, console: Console) -> None:
     """Tells people or programs how a collection ended.
 
     Raises:
@@ -68,7 +29,8 @@ def tell(outcome: Outcome, console: Console, again: str) -> None:
     failed = sum(outcome.failed.values())
     written = [names.shown(path) for path in outcome.paths.there()]
     follow = [*program(), "profile", names.shown(outcome.paths.rollouts), *(["--partial"] if failed else [])]
-    console.result("\n".join(_lines(outcome, failed)))
+    shown = examples(outcome.paths.failures, outcome.classes)
+    console.result("\n".join(_lines(outcome, failed, shown)))
     console.result("\nWritten\n" + "\n".join(f"  {path}" for path in written))
     if outcome.finished:
         console.result(f"\nNext: profile them\n  {shlex.join(follow)}")
@@ -85,36 +47,74 @@ def tell(outcome: Outcome, console: Console, again: str) -> None:
             "finished_now": tally.finished,
             "failed": failed,
             "failure_classes": outcome.failed,
+            "failure_examples": {
+                kind: {"message": one.message, "place": _place(outcome, one)} for kind, one in shown.items()
+            },
             "failed_to_be_asked_again": outcome.again,
+            "failed_out_of_attempts": len(outcome.spent),
+            "failed_for_good": outcome.final,
             "failed_attempts_now": tally.attempts,
             "reward_mean_now": tally.reward,
             "without_usage_now": tally.no_usage,
             "seconds": round(outcome.seconds, 3),
             "outputs": written,
             "next": shlex.join(follow) if outcome.finished else None,
+            "go_on": outcome.go_on,
         }
     )
     if outcome.slots and not outcome.finished:
-        error = SourceError("not one rollout finished", hint=f"Their failures say why; try again with\n  {again}")
+        error = SourceError("not one rollout finished", hint="\n".join(_advice(outcome)))
         error.answered = True
         raise error
 
 
-def _lines(outcome: Outcome, failed: int) -> list[str]:
+def _advice(outcome: Outcome) -> Iterator[str]:
+    """What to do where nothing finished."""
+    if outcome.paths.failures.exists():
+        yield f"{names.shown(outcome.paths.failures)} says why."
+    if outcome.final:
+        yield f"{_of(outcome.final)} final: mend the rows, and collect them to another --output."
+    if outcome.spent:
+        yield f"{_of(len(outcome.spent))} out of attempts."
+    if outcome.go_on:
+        yield f"Mend what made them fail, then go on with\n  {outcome.go_on}"
+
+
+def _of(number: int) -> str:
+    return "1 rollout is" if number == 1 else f"{number:,} rollouts are"
+
+
+def _lines(outcome: Outcome, failed: int, shown: Mapping[str, Example]) -> list[str]:
     tally = outcome.tally
     share = 100 * outcome.finished / len(outcome.slots) if outcome.slots else 100.0
     lines = [f"Rollouts  {outcome.finished:,} of {len(outcome.slots):,} finished ({share:.2f} %)"]
     if outcome.past.finished:
         lines.append(f"Now       {tally.finished:,} finished; {len(outcome.past.finished):,} were there already")
-    listed = ", ".join(f"{kind} {number:,}" for kind, number in outcome.failed.items())
-    lines.append(f"Failed    {failed:,}{f': {listed}' if listed else ''}")
-    if outcome.again:
-        lines.append(f"Again     {outcome.again:,} of them with --resume")
-    if over := failed - outcome.again:
-        lines.append(f"Over      {over:,} of them: final, or out of attempts (--resume with more --max-attempts)")
+    lines += _failure_lines(outcome, failed, shown)
     if tally.reward is not None:
         lines.append(f"Reward    {tally.reward:.4f}, the mean of {tally.rewards[1]:,} collected now")
     if tally.finished:
         rate = tally.finished / outcome.seconds
         lines.append(f"Time      {outcome.seconds:.1f} s, {rate:,.1f} rollouts a second")
     return lines
+
+
+def _failure_lines(outcome: Outcome, failed: int, shown: Mapping[str, Example]) -> Iterator[str]:
+    """How many failed and why, with an example of each class, and what becomes of them."""
+    listed = ", ".join(f"{kind} {number:,}" for kind, number in outcome.failed.items())
+    yield f"Failed    {failed:,}{f': {listed}' if listed else ''}"
+    for kind in outcome.failed:
+        if kind in shown and shown[kind].message:
+            message = cut(on_one_line(shown[kind].message), LETTERS)
+            yield f"          {kind}: {message} (first: {_place(outcome, shown[kind])})"
+    if outcome.again:
+        yield f"Again     {outcome.again:,} of them with --resume"
+    if outcome.spent:
+        more = f"--resume --max-attempts {outcome.more_attempts}"
+        yield f"Spent     {len(outcome.spent):,} of them are out of attempts: {more} asks again"
+    if outcome.final:
+        yield f"Final     {outcome.final:,} of them: mend their rows, and collect these to another --output"
+
+
+def _place(outcome: Outcome, example: Example) -> str:
+    return f"{names.shown(outcome.paths.failures)}:{example.line}"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.cli.called import command
-from pipeline.cli.collection_agents import Agents, check_serve, found_agents
+from pipeline.cli.called import going_on
+from pipeline.cli.collection_agents import Agents, check_serve, found_agents, own_servers, settings_of
 from pipeline.cli.collection_files import Paths, check_there, paths_of
 from pipeline.collect.installed import need_extra
 from pipeline.errors import UsageError
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.collect.options import AskOptions, PlanOptions
     from pipeline.collect.past import Past
     from pipeline.collect.plans import Slot
+    from pipeline.collect.serving.config import ServersConfig
 
 
 class State(NamedTuple):
@@ -42,22 +41,30 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
         RollprofError: Something does not fit, cannot be read or written, or no rollout finished at all.
     """
     need_extra("rollprof collect")
-    from pipeline.cli.collected import Outcome, tell
+    from pipeline.cli.collected import tell
+    from pipeline.cli.outcome import Outcome
+    from pipeline.collect.begun_with import check_begun_with, keep
     from pipeline.collect.ledger import open_ledger
     from pipeline.output.files import make_folder
 
-    paths, options, how = paths_of(ask), _plan_options(plan), _ask_options(ask, serve)
+    paths, how = paths_of(ask), _ask_options(ask, serve)
     check_serve(serve)
+    own = own_servers(serve)
+    options = _plan_options(plan, own)
     check_there(paths, plan, ask, console)
-    rows = _rows(paths, plan, options)
-    again = _again(ask)
+    rows = _rows(paths, plan, options, console)
+    again = going_on()
     make_folder(paths.rollouts.parent)
     with open_ledger(paths.rollouts, paths.failures, new=not paths.rollouts.exists()) as ledger:
         for note in ledger.cut:
             console.say(note)
         state = None if rows else _state(paths, how)
+        if state and state.pending and state.past.finished:
+            check_begun_with(paths.begun_with, settings_of(own), rollouts=paths.rollouts)
         wanted = {slot.agent for slot in state.pending} if state else {row.agent for row in rows}
         with found_agents(serve, wanted, again, how, console) as agents:
+            if state is None or (state.pending and not state.past.finished):
+                keep(paths.begun_with, settings_of(own))
             if state is None:
                 _write(paths, rows, options)
                 state = _state(paths, how)
@@ -66,10 +73,10 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
             began = time.monotonic()
             tally = _collected(state, paths, agents, ledger, how, console)
             seconds = time.monotonic() - began
-    tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console, again)
+    tell(Outcome(paths, state.slots, state.past, tally, seconds, how.max_attempts), console)
 
 
-def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
+def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions, console: Console) -> list[Row]:
     """The rows that are to be planned; none where they are already, and fit the dataset if one was named."""
     from pipeline.collect.datasets import read_dataset
     from pipeline.collect.fitting import check_same
@@ -81,6 +88,8 @@ def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions) -> list[Row]:
             return []
         raise UsageError("there is nothing to collect", hint="Name a dataset: --input DATA.jsonl")
     rows = read_dataset(plan.input, options)
+    if not plan.agent and not all(row.names_agent for row in rows):
+        console.say(f"rows that name no agent are for {options.agent}, the only one served")
     if planned_before:
         check_same(paths.inputs, planned(rows, options))
         return []
@@ -103,11 +112,13 @@ def _state(paths: Paths, how: AskOptions) -> State:
     return State(slots, past, [slot for slot in slots if not past.is_over(slot.key, how.max_attempts)])
 
 
-def _plan_options(plan: PlanAsked) -> PlanOptions:
+def _plan_options(plan: PlanAsked, own: ServersConfig | None) -> PlanOptions:
+    """What was asked of the plan; where exactly one agent is served here, rows that name none are for it."""
     from pipeline.collect.options import PlanOptions, parse_repeats
 
+    served = tuple(own.agents) if own else ()
     return PlanOptions(
-        agent=plan.agent or None,
+        agent=plan.agent or (served[0] if len(served) == 1 else None),
         repeats=parse_repeats(plan.num_repeats or ()),
         add_seed=plan.num_repeats_add_seed,
         limit=plan.limit,
@@ -134,13 +145,8 @@ def _collected(state: State, paths: Paths, agents: Agents, ledger: Ledger, how: 
     from pipeline.collect.collecting import Tally, Work, collect
 
     if not state.pending:
+        console.say("nothing was asked: every rollout is finished, final or out of attempts")
         return Tally()
     with paths.inputs.open("rb") as plan, rollout_bar(len(state.pending), wanted=not console.quiet) as advance:
         work = Work(state.pending, plan.fileno(), state.past.attempts, agents.urls, ledger, agents.key)
         return asyncio.run(collect(work, how, agents.watch, advance))
-
-
-def _again(ask: AskAsked) -> str:
-    """What to type to go on."""
-    words = [names.shown(word) for word in sys.argv[1:]]
-    return shlex.join([command(), *words, *([] if ask.resume else ["--resume"])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -43,9 +43,10 @@ class PlanAsked:
         return {name: value for name, value in given.items() if value is not None}
 
     @property
-    def says_something(self) -> bool:
-        """Whether it says anything of a plan."""
-        return self != PlanAsked()
+    def options(self) -> list[str]:
+        """The options that were given, by their names."""
+        given = (one.name for one in fields(self) if getattr(self, one.name) != one.default)
+        return [f"--{name.replace('_', '-')}" for name in given]
 
 
 @dataclass(frozen=True)

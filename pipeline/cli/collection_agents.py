@@ -12,8 +12,10 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     from pipeline.cli.collecting_asked import ServeAsked
     from pipeline.cli.console import Console
+    from pipeline.collect.begun_with import Settings
     from pipeline.collect.options import AskOptions
     from pipeline.collect.outages import Watch
+    from pipeline.collect.serving.config import ServersConfig
 
 DEFAULT_HEAD = "http://127.0.0.1:11000"
 
@@ -50,6 +52,37 @@ def check_serve(serve: ServeAsked) -> None:
             f"{given[0]} is for an environment that is started here",
             hint=f"Leave it out, or leave {', '.join(named) or '--no-serve'} out.",
         )
+
+
+def own_servers(serve: ServeAsked) -> ServersConfig | None:
+    """What an environment that is started here will serve; None where none is named.
+
+    Raises:
+        RollprofError: Its configuration cannot be read, or does not fit.
+    """
+    if serve.no_serve or serve.head_server or serve.agent_url or not (serve.config or serve.environment):
+        return None
+    from pipeline.cli.env_starting import Wanted, configured
+
+    model = {
+        "name": serve.model,
+        "url": serve.model_url,
+        "api_key_env": serve.model_api_key_env,
+        "delay_ms": serve.demo_delay,
+    }
+    servers = {"seed": serve.seed}
+    return configured(
+        Wanted(tuple(serve.config or ()), serve.environment, None, servers, model, serve.demo_faults, with_stdin=True)
+    )
+
+
+def settings_of(own: ServersConfig | None) -> Settings | None:
+    """What makes rollouts of an environment of our own others, as far as it is known."""
+    if own is None:
+        return None
+    from pipeline.collect.serving.config import DEMO
+
+    return {"model": own.model.name} | ({"seed": own.seed} if own.model.name == DEMO else {})
 
 
 @contextlib.contextmanager

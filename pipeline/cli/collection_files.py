@@ -23,6 +23,11 @@ class Paths(NamedTuple):
     inputs: Path
     failures: Path
 
+    @property
+    def begun_with(self) -> Path:
+        """The file that says what the collection was begun with."""
+        return names.sibling(names.stem_of(self.rollouts), f"{names.BEGUN_WITH}.json")
+
     def there(self) -> list[Path]:
         """Those that exist."""
         return [path for path in self if os.path.lexists(path)]
@@ -53,17 +58,17 @@ def check_there(paths: Paths, plan: PlanAsked, ask: AskAsked, console: Console) 
     """
     there = paths.there()
     if not ask.resume and there:
-        raise SourceError("is there already", where=names.shown(there[0]), hint=RESUME_HINT)
+        raise SourceError("there is such a file already", where=names.shown(there[0]), hint=RESUME_HINT)
     if ask.resume and not there:
-        console.say("nothing to resume; everything is collected")
+        console.say("there is nothing to resume yet: the collection begins")
     if not paths.inputs.exists() and any(path.exists() and path.stat().st_size for path in there):
         raise SourceError(
             "has lines already, but what was planned is not there",
             where=names.shown(there[0]),
             hint=f"Bring back {names.shown(paths.inputs)}, or choose another --output.",
         )
-    if paths.inputs.exists() and plan.input is None and plan.says_something:
+    if paths.inputs.exists() and plan.input is None and plan.options:
         raise UsageError(
-            "options of the plan go with --input",
+            f"options of the plan go with --input: {', '.join(plan.options)}",
             hint="Without it, --resume goes by the materialized inputs; leave these options out.",
         )

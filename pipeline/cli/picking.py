@@ -37,6 +37,10 @@ class Listed(NamedTuple):
     sort: str | None
 
 
+class NoRolloutError(UsageError):
+    """A run has no such task or rollout."""
+
+
 def split_key(words: list[str]) -> tuple[list[str], Key | None]:
     """The words of the run and the key, which is the last word that looks like one and is no file.
 
@@ -59,19 +63,19 @@ def of_key(frame: pl.DataFrame, key: Key) -> pl.DataFrame:
     """The rollouts of a key.
 
     Raises:
-        UsageError: There is none; what there is is named.
+        NoRolloutError: There is none; what there is is named.
     """
     task = _where_index(frame, names.TASK, key.task)
     if not len(task):
         tasks = frame[names.TASK].unique().sort()
         there = f"Its {len(tasks):,} tasks: {_numbers(tasks)}." if len(tasks) else "It has no rollouts."
-        raise UsageError(f"no task {key.task} in this run", hint=there)
+        raise NoRolloutError(f"no task {key.task} in this run", hint=there)
     if key.rollout is None:
         return task
     found = _where_index(task, names.ROLLOUT, key.rollout)
     if not len(found):
         there = f"The {len(task):,} rollouts of task {key.task}: {_numbers(task[names.ROLLOUT].sort())}."
-        raise UsageError(f"no rollout {key.task}:{key.rollout} in this run", hint=there)
+        raise NoRolloutError(f"no rollout {key.task}:{key.rollout} in this run", hint=there)
     return found
 
 

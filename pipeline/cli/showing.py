@@ -12,10 +12,20 @@ from pipeline import names
 from pipeline.cli.against import show_against
 from pipeline.cli.asked import RuleAsked
 from pipeline.cli.opening import begun, opened
-from pipeline.cli.picking import Key, Listed, best_and_worst, chosen, judged, of_key, split_key
+from pipeline.cli.picking import (
+    Key,
+    Listed,
+    NoRolloutError,
+    best_and_worst,
+    chosen,
+    judged,
+    of_key,
+    split_key,
+)
 from pipeline.cli.rendering import Part, print_parts, rollout_lines, rollout_object, rollout_text
 from pipeline.cli.rules import pass_rule, rules_file, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
+from pipeline.cli.unfinished import as_object, as_text, attempt_lines, unfinished
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import TOKENS
@@ -86,8 +96,7 @@ def answer(
             show_against(asked, base, key, table, console, rule=pick.rule, full=view.full)
             return
         if key is not None and key.rollout is not None:
-            run, found = _located(asked, key, console)
-            print_content(_shown(run, found, view, as_object=form_of(table) != "table"), table, [run.files])
+            _show_one(asked, key, view, table, console)
             return
         run = opened(asked, console)
         frame = collect(run.rollouts)
@@ -99,6 +108,22 @@ def answer(
     except RecursionError:
         hint = "--raw prints its line as it stands."
         raise SourceError("a rollout is nested deeper than can be shown", hint=hint) from None
+
+
+def _show_one(asked: RunAsked, key: Key, view: View, table: TableAsked, console: Console) -> None:
+    """Shows one rollout; of one that did not finish the failed attempts."""
+    in_words = form_of(table) == "table"
+    try:
+        run, found = _located(asked, key, console)
+    except NoRolloutError:
+        left = unfinished(asked, key)
+        if left is None or view.field is not None:
+            raise
+        lines = b"".join(line + b"\n" for line in attempt_lines(left)) if view.raw else None
+        content = lines if lines is not None else as_text(left).encode() if in_words else as_object(left)
+        print_content(content, table, [left.run.files])
+        return
+    print_content(_shown(run, found, view, as_object=not in_words), table, [run.files])
 
 
 def _key(key: Key | None, pick: Pick) -> Key | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
+from itertools import groupby
 
 from pipeline.errors import UsageError
 
@@ -11,6 +13,9 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST = 8
 """Shorter keys are placeholders, such as EMPTY: they guard nothing, and are words that answers have."""
 BLOT = b"***"
+ESCAPED = re.compile(r"[\"\\]")
+"""Letters that JSON never holds plain."""
+BACKSLASH = rb"\\(?:u005[cC])?"
 
 
 def api_key(variable: str | None) -> str | None:
@@ -33,12 +38,39 @@ def api_key(variable: str | None) -> str | None:
 
 
 def blotted(content: bytes, key: str | None) -> bytes:
-    """The content without a key that it repeats; one of digits alone would be taken out of numbers, and stays."""
+    """The content without a key that it repeats, plain or as JSON escapes it, however often it was written as JSON.
+
+    JSON stays JSON. A key of digits alone would be taken out of numbers, and stays.
+    """
     if key is None or len(key) < SHORTEST or key.isdigit():
         return content
+    if any(mark in content for mark in _marks(key)):
+        return _written(key).sub(BLOT, content)
     return content.replace(key.encode(), BLOT)
 
 
 def blotted_words(words: str, key: str | None) -> str:
     """The same for text."""
     return blotted(words.encode("utf-8", "surrogatepass"), key).decode("utf-8", "surrogatepass")
+
+
+def _marks(key: str) -> tuple[bytes, ...]:
+    """What a content has that may hold the key in another form than the plain one; most have nothing of it."""
+    return (b"\\",) if ESCAPED.search(key) else (b"\\/", b"\\u00")
+
+
+@cache
+def _written(key: str) -> re.Pattern[bytes]:
+    r"""All forms of a key: each letter may have backslashes before it, or be written as `\u00XX`.
+
+    The backslashes before the first letter are taken too, since what is left of an escape would be no JSON. Nothing
+    is tried twice: a long row of backslashes takes no longer than other letters.
+    """
+    parts = [rb"(?<!\\)"]
+    for letter, run in groupby(key):
+        if letter == "\\":  # how many there are depends on how often it was written as JSON
+            parts.append(rb"(?:%b)++" % BACKSLASH)
+        else:
+            form = rb"(?:%b)*+(?:%b|u00(?i:%02x))" % (BACKSLASH, re.escape(letter.encode()), ord(letter))
+            parts += [form for _ in run]
+    return re.compile(b"".join(parts))

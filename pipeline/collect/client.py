@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import resource
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pipeline.collect.answers import REQUEST_FAILED, RETRIED, TIMEOUT, TOO_LARGE, Answer, Failure
 from pipeline.collect.bodies import body_of
+from pipeline.collect.open_files import allowed
 from pipeline.collect.options import AskOptions
 from pipeline.errors import SourceError, UsageError
 
@@ -143,10 +143,7 @@ def allow_open_files(wanted: int) -> None:
     Raises:
         UsageError: The system does not allow so many.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        hint = f"Use --concurrency {max(1, hard - SPARE_FILES)} or less, or raise it with ulimit -n."
-        raise UsageError(f"{wanted} open files are needed, the limit is {hard}", hint=hint)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    most = allowed(wanted)
+    if most < wanted:
+        hint = f"Use --concurrency {max(1, most - SPARE_FILES)} or less, or raise it with ulimit -n."
+        raise UsageError(f"{wanted} open files are needed, the limit is {most}", hint=hint)

@@ -55,7 +55,8 @@ class Tally:
     Attributes:
         finished: How many rollouts finished.
         failed: Rollouts given up for now, with the class of their last attempt.
-        over: How many of them are never asked again: out of attempts, or final.
+        final: Those of them that are never asked again.
+        spent: Those of them that are out of attempts, with how many these were.
         attempts: How many attempts failed.
         rewards: The sum of the rewards that are numbers, and how many those are.
         no_usage: Rollouts that do not say how many tokens were used.
@@ -64,7 +65,8 @@ class Tally:
 
     finished: int = 0
     failed: dict[Key, str] = field(default_factory=dict)
-    over: int = 0
+    final: set[Key] = field(default_factory=set)
+    spent: dict[Key, int] = field(default_factory=dict)
     attempts: int = 0
     rewards: tuple[float, int] = (0.0, 0)
     no_usage: int = 0
@@ -85,6 +87,14 @@ class Tally:
         self.no_usage += not read.usage
         if read.reward is not None:
             self.rewards = (self.rewards[0] + read.reward, self.rewards[1] + 1)
+
+    def give_up(self, key: Key, failure: Failure, *, attempts: int, max_attempts: int) -> None:
+        """Counts a rollout that is not asked again for now, by what the next collector will do with it."""
+        self.failed[key] = failure.kind
+        if failure.kept and failure.terminal:
+            self.final.add(key)
+        elif failure.kept and attempts >= max_attempts:
+            self.spent[key] = attempts
 
 
 Tell = Callable[[Tally], None]
@@ -163,8 +173,8 @@ class Asking:
             self.tell(self.tally)
             await asyncio.sleep(max(after, self.pause(slot.key, attempt)))
         if read.failure is not None:
-            self.tally.failed[slot.key] = read.failure.kind
-            self.tally.over += read.failure.kept and (read.failure.terminal or attempt >= self.options.max_attempts)
+            most = self.options.max_attempts
+            self.tally.give_up(slot.key, read.failure, attempts=attempt, max_attempts=most)
         self.tell(self.tally)
 
     async def attempt(self, slot: Slot, attempt: int) -> tuple[Read, float]:

@@ -16,6 +16,7 @@ from pipeline.sources.lines import lines_of
 from pipeline.sources.text import with_nulls
 
 SHOWN = 10
+HINT = "Name a dataset, a JSON object on each line."
 
 
 class Row(NamedTuple):
@@ -56,13 +57,13 @@ def read_dataset(path: Path, options: PlanOptions) -> list[Row]:
     if bad:
         raise _refusal(path, bad)
     if not found:
-        raise SourceError("holds no rows", where=names.shown(path), hint="Name a dataset, a JSON object on each line.")
+        raise SourceError("holds no rows", where=names.shown(path), hint=HINT)
     return found
 
 
 def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
-    for line, (_, view, _) in enumerate(lines_of(open_source(path).whole()), 1):
+    for line, (_, view, _) in enumerate(lines_of(open_source(path, hint=HINT).whole()), 1):
         if text := bytes(view).strip(rows.SPACE):
             yield line, text
 

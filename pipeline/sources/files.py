@@ -74,8 +74,15 @@ class Source:
         return Segment(number, str(self.path), self.compression, 0, size, size)
 
 
-def open_source(path: str | Path) -> Source:
+RUN_HINT = "Name a rollouts file or a run folder that is there."
+
+
+def open_source(path: str | Path, *, hint: str = RUN_HINT) -> Source:
     """Looks at a file: its size now, and its compression by the first bytes.
+
+    Args:
+        path: The file.
+        hint: What to do where there is none.
 
     Raises:
         SourceError: It does not exist, is a folder, or cannot be read.
@@ -90,7 +97,7 @@ def open_source(path: str | Path) -> Source:
         with path.open("rb", buffering=0) as file:
             head = file.read(4)
     except FileNotFoundError:
-        raise absent(path) from None
+        raise absent(path, hint=hint) from None
     except (OSError, ValueError) as error:
         raise unreadable(names.shown(path), error) from error
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
@@ -108,11 +115,9 @@ def ends_digest(path: Path, size: int) -> str:
         return hashlib.blake2b(first + file.read(ENDS_BYTES), digest_size=16).hexdigest()
 
 
-def absent(path: Path) -> SourceError:
+def absent(path: Path, *, hint: str = RUN_HINT) -> SourceError:
     """The refusal for a file that does not exist."""
-    return SourceError(
-        "no such file", where=names.shown(path), hint="Name a rollouts file or a run folder that is there."
-    )
+    return SourceError("no such file", where=names.shown(path), hint=hint)
 
 
 def _held(path: Path) -> Source:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -173,3 +175,24 @@ def test_nobody_reads_the_line(tmp_path: Path) -> None:
             process.wait(timeout=2)
         process.terminate()
         assert ended_within(process, 5).stderr == "rollprof: Terminated; the servers have stopped.\n"
+
+
+@pytest.mark.parametrize(("limits", "short"), [((64, 4096), False), ((64, 64), True)])
+def test_more_connections_than_files_may_be_open(limits: tuple[int, int], short: bool, tmp_path: Path) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits)  # noqa: E731
+    with started([*NUMERIC[2:], "--json"], tmp_path, preexec_fn=limit) as process:
+        url = first_line(process)["agents"]["numeric_answer_agent"]["url"]
+        parts = urlsplit(url)
+        held = [socket.create_connection((parts.hostname or "", parts.port or 0)) for _ in range(100)]
+        if short:  # it is told that they wait, and they are served when others have gone
+            wait_until_idle(process)
+            for one in held:
+                one.close()
+        assert post(f"{url}/run", row("?")).status == 200
+        for one in held:
+            one.close()
+        process.terminate()
+        done = ended_within(process, 5)
+    last = "rollprof: Terminated; the servers have stopped.\n"
+    waiting = "warning: connections wait: only 64 files may be open, and each is one; raise that with ulimit -n\n"
+    assert done.stderr == (waiting + last if short else last)

@@ -1,5 +1,6 @@
 """`rollprof collect`, which is `rollprof eval run`: with an environment of its own, and how it is asked."""
 
+import json
 import os
 import signal
 import sys
@@ -84,6 +85,30 @@ def test_why_the_environment_does_not_start_is_said(
     assert contents_of(tmp_path) == before
 
 
+def test_what_is_wrong_with_the_environment_is_said_before_what_is_wrong_with_rows(tmp_path: Path) -> None:
+    write_dataset(tmp_path, [row(agent=None)])
+    done = run(["collect", "-i", "data.jsonl", "-o", "out.jsonl", "--config", "nope.yaml"], tmp_path)
+    assert_refused(done, 3, "nope.yaml: cannot be read")
+
+
+def test_the_only_agent_that_is_served_takes_rows_that_name_none(tmp_path: Path) -> None:
+    args = [word for word in dataset(tmp_path) if word not in NUMERIC[2:]]
+    done = run(["collect", *args], tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert "rows that name no agent are for numeric_answer_agent, the only one served\n" in done.stderr
+    assert {one["agent_ref"]["name"] for one in inputs_of(tmp_path)} == {"numeric_answer_agent"}
+    again = run(["collect", *args, "--resume"], tmp_path)
+    assert again.exit_code == 0, again.stderr
+
+
+def test_of_several_agents_none_is_taken_for_rows_that_name_none(tmp_path: Path) -> None:
+    agents = {name: {"environment": "numeric_answer"} for name in ("a", "b")}
+    (tmp_path / "env.yaml").write_text(json.dumps({"agents": agents}))
+    write_dataset(tmp_path, [row(agent=None)])
+    done = run(["collect", "-i", "data.jsonl", "-o", "out.jsonl", "--config", "env.yaml"], tmp_path)
+    assert_refused(done, 3, "names no agent (--agent NAME is for such rows)")
+
+
 def test_an_agent_that_the_environment_has_not(tmp_path: Path) -> None:
     write_dataset(tmp_path, [row(agent="numeric_agent")])
     before = contents_of(tmp_path)
@@ -121,7 +146,7 @@ def test_what_does_not_fit_together(args: list[str], words: list[str], tmp_path:
 
 def test_a_dataset_that_is_not_there(tmp_path: Path) -> None:
     done = run_command(["collect", "-i", "absent.jsonl", "-o", "new/out.jsonl", *NUMERIC], tmp_path)
-    assert_refused(done, 3, "absent.jsonl: no such file")
+    assert_refused(done, 3, "absent.jsonl: no such file", "Name a dataset")
 
 
 def test_keys_of_the_peer(tmp_path: Path) -> None:

@@ -133,6 +133,31 @@ def echo_key(handler: Handler) -> None:
     handler.send(401, json.dumps(said).encode())
 
 
+def echo_escaped(handler: Handler) -> None:
+    """Repeats the key in a response as JSON may write it: in a key, in a text, and in JSON inside of a text."""
+    key = handler.headers["Authorization"].removeprefix("Bearer ")
+    inside = "".join(f"\\u{ord(letter):04X}" for letter in key)
+    body = json.dumps({**handler.upstream.response, f"k{key}": key, "arguments": f'{{"a": "{inside}"}}'})
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in key)
+    handler.send(200, body.replace(f'"{key}"', f'"{escaped}"').replace("/", "\\/").encode())
+
+
+def refuse_escaped(handler: Handler) -> None:
+    """Repeats the key in an error, with its slashes escaped."""
+    said = {"error": {"message": f"Incorrect key: {handler.headers['Authorization']}"}}
+    handler.send(401, json.dumps(said).replace("/", "\\/").encode())
+
+
+def echo_as_type(handler: Handler) -> None:
+    """Repeats the key as a media type."""
+    handler.send(200, b"", f"x/{handler.headers['Authorization'].rpartition('/')[2]}")
+
+
+def echo_as_header(handler: Handler) -> None:
+    """Repeats the key as the time to wait."""
+    handler.send(429, b"", Retry_After=handler.headers["Authorization"])
+
+
 def _sends(status: int, body: bytes, content_type: str = "application/json", **headers: str) -> Callable[..., None]:
     return lambda handler: handler.send(status, body, content_type, **headers)
 
@@ -143,6 +168,10 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "cut": cut,
     "drop": drop,
     "echo key": echo_key,
+    "echo escaped": echo_escaped,
+    "refuse escaped": refuse_escaped,
+    "echo as type": echo_as_type,
+    "echo as header": echo_as_header,
     "429": _sends(429, b'{"error": {"message": "slow down"}}', Retry_After="7"),
     "500": _sends(500, b"a plain\nfailure", "text/plain"),
     "400": _sends(400, b'{"error": {"message": "no such parameter"}}'),

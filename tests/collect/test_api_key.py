@@ -1,8 +1,11 @@
 """A model's key is read from its variable, and written nowhere."""
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from pipeline.collect.api_key import api_key, blotted, blotted_words
 from pipeline.errors import UsageError
@@ -55,6 +58,44 @@ def test_no_key(variable: str, value: str, words: str, monkeypatch: pytest.Monke
 def test_blotted(key: str | None, left: str) -> None:
     assert blotted(f'{{"a":"{KEY}","b":12345678}}'.encode(), key) == f'{{"a":"{left}","b":12345678}}'.encode()
     assert blotted_words(f"{KEY} \ud800", key) == f"{left} \ud800"
+
+
+LETTERS = st.characters(min_codepoint=32, max_codepoint=126)
+KEYS = st.one_of(st.just("sk-FAKE+hush/abc==1"), st.text(LETTERS, min_size=8, max_size=12)).map(str.strip)
+FORMS = ("{}", "\\u00{:02x}", "\\u00{:02X}", "\\{}")
+
+
+@given(
+    key=KEYS.filter(lambda key: len(key) >= 8 and not key.isdigit() and "*" not in key),
+    around=st.tuples(st.text(max_size=5), st.text(max_size=5)),
+    forms=st.lists(st.integers(0, 3), min_size=20, max_size=20),
+    depth=st.integers(0, 2),
+)
+def test_a_key_that_is_escaped(key: str, around: tuple[str, str], forms: list[int], depth: int) -> None:
+    assume(not any(key in end for end in around))
+    written = "".join(_written(letter, form) for letter, form in zip(key, forms, strict=False))
+    before, after = (json.dumps(end)[1:-1] for end in around)
+    text = f'["{before}{written}{after}"]'
+    for _ in range(depth):
+        text = json.dumps({"inside": text})
+    left = blotted(text.encode(), key).decode()
+    for _ in range(depth):
+        left = json.loads(left)["inside"]
+    (told,) = json.loads(left)
+    assert key not in told
+    assert "***" in told
+
+
+def _written(letter: str, form: int) -> str:
+    """A letter as JSON may write it."""
+    if FORMS[form] == "\\{}":
+        return json.dumps(letter)[1:-1] if letter != "/" else "\\/"
+    return FORMS[form].format(letter if form == 0 else ord(letter)) if form or letter not in '"\\' else f"\\{letter}"
+
+
+@pytest.mark.parametrize("key", [KEY, "a\\key\\with"])
+def test_long_rows_of_backslashes_take_no_time(key: str) -> None:
+    assert blotted(b"\\u00" + b"\\" * 1_000_000, key) == b"\\u00" + b"\\" * 1_000_000
 
 
 def test_a_key_that_an_environment_repeats(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_is_there_is_not_overwritten(running: Agent, tmp_path: Path) -> Non
     assert collect(tmp_path, running, "-i", "data.jsonl").exit_code == 0
     before = contents_of(tmp_path)
     done = run(["collect", *OUT, "-i", "data.jsonl", "--agent-url", running.url], tmp_path)
-    assert_refused(done, 3, "out.jsonl: is there already", "--resume")
+    assert_refused(done, 3, "out.jsonl: there is such a file already", "--resume")
     assert contents_of(tmp_path) == before
 
 
@@ -69,7 +69,7 @@ def test_parts_of_another_run_are_not_mixed_in(ending: str, running: Agent, tmp_
     many(tmp_path, 2)
     (tmp_path / f"out{ending}").touch()
     done = run(["collect", *OUT, "-i", "data.jsonl", "--agent-url", running.url], tmp_path)
-    assert_refused(done, 3, f"out{ending}: is there already")
+    assert_refused(done, 3, f"out{ending}: there is such a file already")
     assert running.asked == []
 
 
@@ -104,7 +104,7 @@ def test_resume_takes_the_dataset_only_if_it_fits(running: Agent, tmp_path: Path
     assert_refused(run([*plain, "-i", "data.jsonl", "-n", "3"], tmp_path), 2, "rollouts planned: 6 now, 4 then")
     done = run([*plain, "-i", "data.jsonl", "-n", "2", "--temperature", "0.5"], tmp_path)
     assert_refused(done, 2, "responses_create_params.temperature was not there and is 0.5 now")
-    assert_refused(run([*plain, "-n", "2"], tmp_path), 2, "options of the plan go with --input")
+    assert_refused(run([*plain, "-n", "2"], tmp_path), 2, "options of the plan go with --input: --num-repeats")
     assert contents_of(tmp_path) | {"agent/asked.txt": b""} == before | {"agent/asked.txt": b""}
 
 
@@ -123,7 +123,7 @@ def test_resume_with_nothing_there_begins(running: Agent, tmp_path: Path) -> Non
     many(tmp_path, 2)
     done = collect(tmp_path, running, "-i", "data.jsonl", "--resume")
     assert (done.exit_code, len(rollouts_of(tmp_path))) == (0, 2)
-    assert "nothing to resume" in done.stderr
+    assert "nothing to resume yet: the collection begins" in done.stderr
 
 
 def test_rollouts_without_their_plan_are_not_resumed(running: Agent, tmp_path: Path) -> None:

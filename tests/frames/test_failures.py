@@ -21,6 +21,8 @@ SCHEMA = {
     "_problem": pl.String,
     "_torn": pl.Boolean,
     "_failure_class": pl.String,
+    "_message": pl.String,
+    "_status": pl.Int64,
     "_terminal": pl.Boolean,
 }
 
@@ -50,6 +52,20 @@ def test_columns(contents: list[Content], tmp_path: Path) -> None:
 )
 def test_classes(fields: dict[str, Any], name: str | None, tmp_path: Path) -> None:
     assert scanned(tmp_path, [failed(0, **fields)])["_failure_class"].to_list() == [name]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"_ng_failure_message": "gone", "_ng_failure_http_status": 503}, ("gone", 503)),
+        ({"_ng_failure_message": "x" * 501, "_ng_failure_http_status": None}, ("x" * 500, None)),
+        ({"_ng_failure_message": "a\ud800", "_ng_failure_http_status": 10**30}, ("a\\ud800", None)),
+        ({"_ng_failure_message": {"a": 1}, "_ng_failure_http_status": "503"}, (None, None)),
+        ({}, (None, None)),
+    ],
+)
+def test_what_an_attempt_says(fields: dict[str, Any], told: tuple[str | None, int | None], tmp_path: Path) -> None:
+    assert scanned(tmp_path, [failed(0, **fields)]).select("_message", "_status").rows() == [told]
 
 
 @pytest.mark.parametrize(("value", "terminal"), [(True, True), (1, True), (False, False), (None, False)])

@@ -18,7 +18,7 @@ def test_classes_of_last_attempts_and_all_attempts(tmp_path: Path) -> None:
     attempts += [(1, 1, "slow"), (9, 0, "timeout")]
     failures = [failed(*attempt) for attempt in attempts] + [failed(2, 0, None), failed(2, 1, "unknown")]
     run = opened(tmp_path, [rollout(0, 0, 1.0), rollout(1, 1, 0.0)], inputs=inputs, failures=failures)
-    assert answer(run, "failure_classes").rows() == [
+    assert answer(run, "failure_classes").drop("message").rows() == [
         ("unknown", 2, 2 / 6, 0, 0),
         ("timeout", 1, 1 / 6, 4, 1),
         ("crash", 1, 1 / 6, 1, 0),
@@ -30,12 +30,12 @@ def test_classes_of_last_attempts_and_all_attempts(tmp_path: Path) -> None:
 
 def test_a_run_whose_rollouts_all_finished_has_attempts_only(tmp_path: Path) -> None:
     run = opened(tmp_path, [rollout(0, 0, 1.0)], inputs=[planned()], failures=[failed(0, 0, "slow")])
-    assert answer(run, "failure_classes").rows() == [("slow", 0, None, 1, 1)]
+    assert answer(run, "failure_classes").drop("message").rows() == [("slow", 0, None, 1, 1)]
 
 
 def test_without_a_sidecar_nothing_is_known(tmp_path: Path) -> None:
     run = opened(tmp_path, [rollout(0, 0, 1.0)], inputs=[planned(), planned(1), planned(2)])
-    assert answer(run, "failure_classes").rows() == [("unknown", 2, 1.0, 0, 0)]
+    assert answer(run, "failure_classes").drop("message").rows() == [("unknown", 2, 1.0, 0, 0)]
 
 
 def test_classes_of_each_group(tmp_path: Path) -> None:
@@ -43,16 +43,24 @@ def test_classes_of_each_group(tmp_path: Path) -> None:
     attempts = [(0, 0, "timeout"), (0, 0, "crash"), (0, 1, "timeout"), (1, 0, "timeout"), (9, 0, "crash")]
     failures = [failed(*attempt) for attempt in attempts]
     run = opened(tmp_path, [rollout(0, 1, 1.0, topic="late")], inputs=inputs, failures=failures)
-    assert answer(run, "failure_classes", by=["input.topic"]).rows() == [
+    assert answer(run, "failure_classes", by=["input.topic"]).drop("message").rows() == [
         ("coins", "crash", 1, 0.5, 1, 0),
         ("coins", "unknown", 1, 0.5, 0, 0),
         ("coins", "timeout", 0, 0.0, 2, 1),
         ("notes", "timeout", 1, 1.0, 1, 0),
         (None, "unknown", 1, 1.0, 0, 0),
     ]
-    assert answer(run, "failure_classes", by=["row.topic"]).rows() == [
+    assert answer(run, "failure_classes", by=["row.topic"]).drop("message").rows() == [
         ("late", "timeout", 0, None, 1, 1),
         (None, "unknown", 2, 0.5, 0, 0),
         (None, "timeout", 1, 0.25, 2, 0),
         (None, "crash", 1, 0.25, 1, 0),
     ]
+
+
+def test_each_class_has_the_first_message(tmp_path: Path) -> None:
+    said = [("a", None), ("a", "first"), ("b", "other"), ("a", "second"), (None, "of none"), ("c", None)]
+    failures = [failed(task, 0, name) | {"_ng_failure_message": message} for task, (name, message) in enumerate(said)]
+    run = opened(tmp_path, [rollout(9, 0, 1.0)], inputs=[planned(task) for task in range(10)], failures=failures)
+    found = answer(run, "failure_classes").select("failure_class", "message")
+    assert dict(found.iter_rows()) == {"unknown": None, "a": "first", "b": "other", "c": None, "unnamed": "of none"}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 Row = dict[str, Any]
 BRACE = re.compile(r"[{}]")
+LONGEST_SHOWN = 100
 
 
 class Environment(Protocol):
     """Says what a response to a row is worth.
 
-    Beside `verify` it may have `seed_session(row)`, called before the model is asked, and `answers(row) → Answers`,
-    from which the demo model learns what is right. `verify` and `seed_session` may be coroutines; those that are not
-    hold up every other rollout while they work.
+    Beside `verify` it may have `seed_session(row)`, called before the model is asked, and `answers(row)`, from which
+    the demo model learns what is right: `(right, [wrong, …])`, `{"right": …, "wrong": […]}`, `Answers`, or what is
+    right alone. All may be coroutines; those that are not hold up every other rollout while they work.
     """
 
     def verify(self, row: Row, response: Row) -> Row:
@@ -36,6 +37,33 @@ class Answers(NamedTuple):
 
     right: str
     wrong: Sequence[str]
+
+
+NO_IDEA = ("no idea",)
+"""What a model that errs says where nothing is known that is wrong."""
+FORMS = "(right, [wrong, ...]), {'right': ..., 'wrong': [...]}, or what is right alone; each text or a number"
+
+
+def answers_in(given: object) -> Answers:
+    """The answers that an environment's `answers` returned, in any of its forms.
+
+    Raises:
+        ValueError: It is none of them.
+    """
+    right, wrong = given, None
+    if isinstance(given, Mapping) and "right" in given and given.keys() <= {"right", "wrong"}:
+        right, wrong = given["right"], given.get("wrong")
+    elif isinstance(given, tuple | list) and len(given) == len(Answers._fields):
+        right, wrong = given
+    slips = NO_IDEA if wrong is None else wrong
+    if not _is_answer(right) or not isinstance(slips, tuple | list) or not all(map(_is_answer, slips)):
+        shown = repr(given)
+        raise ValueError(f"returned {shown if len(shown) <= LONGEST_SHOWN else type(given).__name__}; it takes {FORMS}")
+    return Answers(str(right), [str(slip) for slip in slips])
+
+
+def _is_answer(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 class RowError(ValueError):

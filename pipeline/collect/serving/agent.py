@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -13,13 +13,15 @@ from typing import Any
 import orjson
 
 from pipeline import names
-from pipeline.collect.environments.base import Answers, Environment, Row, RowError
+from pipeline.collect.environments.base import NO_IDEA, Answers, Environment, Row, RowError, answers_in
 from pipeline.collect.serving.faults import RolloutFaultError, bad_request, verifier_failed
 from pipeline.collect.serving.model import Model, Question, response_of, shortened
 
 UNMASKED = {names.MASK: False, "failure_kind": None, "failure_reason": None}
 """What NeMo Gym's servers say of every rollout that counts; an environment may say otherwise."""
-WRONG = ("no idea",)
+CANNOT_BE_RIGHT = (
+    "the demo model cannot know what is right: the environment {} has no answers(row), and rows have no expected_answer"
+)
 
 
 class Agent:
@@ -30,13 +32,24 @@ class Agent:
         environment_name: What the environment is called.
         environment: What judges.
         model: What is asked.
+        tell: Called with a sentence for people.
     """
 
-    def __init__(self, name: str, environment_name: str, environment: Environment, model: Model) -> None:
+    def __init__(
+        self,
+        name: str,
+        environment_name: str,
+        environment: Environment,
+        model: Model,
+        *,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.name = name
         self.environment_name = environment_name
         self._environment = environment
         self._model = model
+        self._tell = tell
+        self._told = False
 
     async def run(self, row: Row) -> bytes:
         """The row's result as JSON: `responses_create_params`, `response`, `reward` and the verifier's fields.
@@ -89,10 +102,18 @@ class Agent:
     async def _answers(self, row: Row) -> Answers | None:
         answers = getattr(self._environment, "answers", None)
         if answers is not None:
-            given: Answers = await _asked(answers, row)
-            return given
+            given = await _asked(answers, row)
+            try:
+                return answers_in(given)
+            except ValueError as error:
+                raise verifier_failed("NoAnswers", f"{self.environment_name}.answers(row) {error}") from None
         expected = row.get("expected_answer")
-        return Answers(str(expected), WRONG) if isinstance(expected, str | int | float) else None
+        if isinstance(expected, str | int | float):
+            return Answers(str(expected), NO_IDEA)
+        if not self._told:
+            self._told = True
+            self._tell(CANNOT_BE_RIGHT.format(self.environment_name))
+        return None
 
 
 def params_of(row: Row) -> Row:

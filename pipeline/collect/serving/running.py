@@ -8,8 +8,9 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pipeline.collect.open_files import SHORT, allowed
 from pipeline.collect.serving.sockets import BACKLOG
 from pipeline.errors import UsageError
 
@@ -24,12 +25,19 @@ LOOK_SECONDS = 0.005
 GRACE_SECONDS = 1
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep a connection, so that none is closed while a request is on its way."""
+FILES_WANTED = 1 << 16
+"""Nobody knows how many callers come: each takes a file, and one more while the model is asked."""
 SILENT = 100
 """Above every level of logging: what is to be said is said by the command."""
 
 
 async def run_until_signalled(
-    apps: list[FastAPI], held: list[socket.socket], *, ready: Callable[[], None], with_stdin: bool
+    apps: list[FastAPI],
+    held: list[socket.socket],
+    *,
+    ready: Callable[[], None],
+    with_stdin: bool,
+    tell: Callable[[str], None],
 ) -> int:
     """Serves each app at its socket; returns the number of the signal that ended it.
 
@@ -40,10 +48,12 @@ async def run_until_signalled(
         held: A socket for each.
         ready: Called once, when every port answers.
         with_stdin: Whether to end when standard input does; the number is then 0.
+        tell: Called with a sentence for people when something unexpected goes wrong.
 
     Raises:
         UsageError: Standard input is nothing that can be watched.
     """
+    asyncio.get_running_loop().set_exception_handler(_told(tell, files=allowed(FILES_WANTED)))
     servers = [_server(app) for app in apps]
     with _signal() as signalled:
         if with_stdin:
@@ -58,9 +68,27 @@ async def run_until_signalled(
             ready()
             return await signalled
         finally:
+            # What waited for a free file is tried once more at sockets that are closed by now.
+            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
             for server in servers:
                 server.should_exit = True
             await asyncio.gather(*serving)
+
+
+def _told(tell: Callable[[str], None], *, files: int) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """What to do with errors that nobody waits for: they are told, those of too few files once."""
+    said: set[str] = set()
+
+    def handle(_loop: asyncio.AbstractEventLoop, about: dict[str, Any]) -> None:
+        error = about.get("exception")
+        words = f"unexpected {type(error).__name__}: {error}" if error is not None else str(about.get("message"))
+        if isinstance(error, OSError) and error.errno in SHORT:
+            words = f"connections wait: only {files} files may be open, and each is one; raise that with ulimit -n"
+        if words not in said:
+            said.add(words)
+            tell(words)
+
+    return handle
 
 
 def _server(app: FastAPI) -> Server:

@@ -46,7 +46,7 @@ def serve(
     """
     model = model_of(config.model, key=key, seed=config.seed)
     agents = [
-        Agent(name, one.environment, environment(one.environment, one.options), model)
+        Agent(name, one.environment, environment(one.environment, one.options), model, tell=tell)
         for name, one in config.agents.items()
     ]
     held = _sockets(config)
@@ -60,7 +60,7 @@ def serve(
 
     async def run() -> int:
         try:
-            return await run_until_signalled(apps, held, ready=lambda: ready(places), with_stdin=with_stdin)
+            return await run_until_signalled(apps, held, ready=lambda: ready(places), with_stdin=with_stdin, tell=tell)
         finally:
             await model.close()
 

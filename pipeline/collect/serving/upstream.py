@@ -14,6 +14,7 @@ from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.bodies import body_of
 from pipeline.collect.environments.base import Row
 from pipeline.collect.extra_body import extra_body
+from pipeline.collect.open_files import SHORT
 from pipeline.collect.serving.faults import RolloutFaultError, timed_out, unreachable
 from pipeline.collect.serving.model import Question, Reply
 from pipeline.sources import rows
@@ -63,14 +64,20 @@ class Upstream:
             try:
                 async with asyncio.timeout(self._timeout):
                     async with self._connected().post(self.url, data=content, allow_redirects=False) as response:
-                        body = blotted(await body_of(response, most=self.max_bytes), self._key)
-                        return Reply(response.status, response.content_type, body, _retry_after(response))
+                        body = await body_of(response, most=self.max_bytes)
+                        return self._without_key(response, body)
             except ClientError as error:  # before TimeoutError: a connection that takes too long is both
                 raise self._broken(error) from None
             except TimeoutError:
                 raise timed_out(self._timeout) from None
             except OSError as error:
                 raise self._broken(error) from None
+
+    def _without_key(self, response: ClientResponse, body: bytes) -> Reply:
+        """The reply as it may be passed on."""
+        told = _retry_after(response)
+        kind = blotted_words(response.content_type.lower(), self._key and self._key.lower())  # aiohttp makes it small
+        return Reply(response.status, kind, blotted(body, self._key), told and blotted_words(told, self._key))
 
     async def close(self) -> None:
         """Ends every connection."""
@@ -97,7 +104,8 @@ class Upstream:
 
         words = blotted_words(str(error) or "the connection broke", self._key)
         message = f"no answer from {shown_url(self.url)}: {words}"
-        reached = not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
+        ours = getattr(error, "errno", None) in SHORT  # it says nothing of the model
+        reached = ours or not isinstance(error, ClientConnectorError | ConnectionTimeoutError)
         return unreachable(type(error).__name__, message, reached=reached)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.collect.environments.base import boxes, text_of
+from pipeline.collect.environments.base import Answers, answers_in, boxes, text_of
 
 
 def message(content: Any, **fields: Any) -> dict[str, Any]:
@@ -61,3 +61,28 @@ def test_what_is_boxed_is_found(contents: list[str], between: str) -> None:
 def test_a_long_text_is_quick() -> None:
     assert boxes("\\boxed{" * 50_000) == []
     assert len(boxes("\\boxed{1}" * 50_000)) == 50_000
+
+
+@pytest.mark.parametrize(
+    ("given", "answers"),
+    [
+        (("a", ["b", "c"]), ("a", ["b", "c"])),
+        (["a", ("b",)], ("a", ["b"])),
+        (Answers("a", ()), ("a", [])),
+        ({"right": 4, "wrong": [5, 0.5]}, ("4", ["5", "0.5"])),
+        ({"right": "a"}, ("a", ["no idea"])),
+        ("a", ("a", ["no idea"])),
+        (3, ("3", ["no idea"])),
+    ],
+)
+def test_answers_in_all_their_forms(given: Any, answers: tuple[str, list[str]]) -> None:
+    assert answers_in(given) == answers
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, True, (), ("a",), ("a", "b"), (None, ["b"]), ("a", [None]), {"answer": "a"}, {"right": []}, ["x"] * 99],
+)
+def test_answers_in_no_form(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"returned .{1,100}; it takes \(right, \[wrong, \.\.\.\]\)"):
+        answers_in(given)

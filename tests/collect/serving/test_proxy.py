@@ -1,6 +1,7 @@
 """A model behind HTTP: what is passed on, and what becomes of everything that can go wrong there."""
 
 import contextlib
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.collect.env_process import Reply, Served, post, row, served
 from tests.collect.fake_upstream import Upstream, upstream
 
 KEY = "sk-hush-hush"
+ODD_KEY = "sk-FAKE+hush/abc==12345"
 HERE = Path(__file__).parent
 TIMEOUT_SECONDS = 1.5
 
@@ -89,6 +91,24 @@ def test_the_key_is_never_repeated(behind: tuple[Served, Upstream]) -> None:
     assert done.error == (401, "http_error", "HTTP 401")
     assert KEY.encode() not in done.body
     assert b"Incorrect key: Bearer ***" in done.body
+
+
+@pytest.mark.parametrize(
+    ("prompt", "key", "blotted"),
+    [
+        ("echo escaped", ODD_KEY, b"k***"),
+        ("refuse escaped", ODD_KEY, b"Incorrect key: Bearer ***"),
+        ("echo as type", "sk-HUSH-hush", b"x/bearer ***"),
+        ("echo as header", KEY, b"429"),
+    ],
+)
+def test_the_key_is_not_repeated_in_other_forms(prompt: str, key: str, blotted: bytes, tmp_path: Path) -> None:
+    with upstream() as endpoint, served(*options(endpoint), cwd=tmp_path, A_KEY=key) as servers:
+        done = servers.run(row(prompt))
+    said = str(done.headers) + json.dumps(done.content)
+    assert blotted in done.body
+    assert not [form for form in (key, key.replace("/", "\\\\/"), "sk-", "u0068", "u0068".upper()) if form in said]
+    assert "hush" not in said.lower()
 
 
 def test_a_key_in_a_response_is_blotted_out(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""A planned rollout that did not finish → its failed attempts, which are shown in its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from pipeline import names
+from pipeline.cli.console import Console
+from pipeline.cli.opening import begun
+from pipeline.cli.picking import Key
+from pipeline.frames.lazy import collect_all
+from pipeline.report.values import as_json, plain
+from pipeline.sources import rows
+from pipeline.sources.fetching import Place, fetch, plain_row
+
+if TYPE_CHECKING:
+    from pipeline.cli.asked import RunAsked
+    from pipeline.run import Run
+
+
+class Unfinished(NamedTuple):
+    """A rollout that is not there.
+
+    Attributes:
+        run: Its run.
+        key: Its task and rollout index.
+        plan: Its planned row as `scan_inputs` gives it, or no row.
+        attempts: Its failed attempts as `scan_failures` gives them, in their order.
+    """
+
+    run: Run
+    key: Key
+    plan: pl.DataFrame
+    attempts: pl.DataFrame
+
+
+def unfinished(asked: RunAsked, key: Key) -> Unfinished | None:
+    """What is known of a rollout that is not among those of a run; None where it is neither planned nor was tried."""
+    if key.task not in rows.INDEX_RANGE or key.rollout not in rows.INDEX_RANGE:
+        return None
+    of_key = (pl.col(names.TASK) == key.task) & (pl.col(names.ROLLOUT) == key.rollout)
+    with begun(replace(asked, rollouts_only=False), Console(quiet=True)) as run:
+        wanted = [run.inputs.filter(of_key), run.failures.filter(of_key).sort("_file", "_line")]
+        plan, attempts = collect_all(wanted)
+    known = run.has_input_rows and len(plan)
+    return Unfinished(run, key, plan, attempts) if known or len(attempts) else None
+
+
+def as_text(left: Unfinished) -> str:
+    """What became of it, in words."""
+    number = len(left.attempts)
+    tried = {0: "no attempt has left a line", 1: "1 failed attempt"}.get(number, f"{number:,} failed attempts")
+    planned = _planned_at(left)
+    facts = (f"rollout {left.key.task}:{left.key.rollout}", "not finished", tried, planned and f"planned at {planned}")
+    lines = [" · ".join(fact for fact in facts if fact)]
+    for attempt in left.attempts.iter_rows(named=True):
+        about = (
+            attempt["_failure_class"] or names.UNNAMED_FAILURE,
+            None if attempt["_status"] is None else f"status {attempt['_status']}",
+            "final" if attempt["_terminal"] else None,
+            f"{attempt['_source']}:{attempt['_line']}",
+        )
+        lines += ["", " · ".join(fact for fact in about if fact), plain(attempt["_message"] or "It says nothing.")]
+    return "\n".join(lines) + "\n"
+
+
+def as_object(left: Unfinished) -> bytes:
+    """What became of it, as an object: its key, where it was planned, and the lines of its failed attempts."""
+    about: dict[str, Any] = {
+        names.TASK: left.key.task,
+        names.ROLLOUT: left.key.rollout,
+        "finished": False,
+        "planned_at": _planned_at(left),
+        "failed_attempts": [plain_row(line) for line in attempt_lines(left)],
+    }
+    return f"{as_json(about)}\n".encode()
+
+
+def attempt_lines(left: Unfinished) -> list[bytes]:
+    """The lines of its failed attempts, as they stand.
+
+    Raises:
+        SourceError: A line is no longer there.
+    """
+    lines: list[bytes] = []
+    for source in left.run.files.failures:
+        of_source = left.attempts.filter(pl.col("_source") == source.shown)
+        places = of_source.select(*names.KEY, "_line", "_offset", "_length").iter_rows()
+        lines += fetch(source, [Place(*place) for place in places])
+    return lines
+
+
+def _planned_at(left: Unfinished) -> str | None:
+    if not left.run.files.inputs or not len(left.plan):
+        return None
+    source, line = left.plan.select("_source", "_line").row(0)
+    return f"{source}:{line}"
