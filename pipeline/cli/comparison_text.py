@@ -79,10 +79,11 @@ def _tasks(named: Named, found: Comparison, options: CompareOptions) -> Facts:
     facts = found.facts
     what = " pairs of task and agent" if facts.by_agent else ""
     about = [f"{facts.shared:,}{what} in both runs"]
-    if facts.by_agent or facts.scored < facts.shared:
-        about.append(
-            f"{counted(facts.scored, 'task') if facts.by_agent else f'{facts.scored:,} of them'} with a score in both"
-        )
+    with_scores = facts.scored + facts.beyond
+    if facts.by_agent:
+        about.append(f"{counted(facts.scored, 'task')} with a score in both")
+    elif with_scores < facts.shared:
+        about.append(f"{with_scores:,} of them with a score in both")
     for side, word in zip(SIDES, named, strict=True):
         one = found.alone.filter(pl.col("run") == side)
         if len(one):
