@@ -173,7 +173,8 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
 def _need_keys(run: Run, keys: pl.DataFrame, key: str) -> None:
     """Makes sure that a run whose tasks are known by what they ask says so anywhere."""
     if key == CONTENT and len(keys) and not keys["_key"].count():
-        hint = "Name its inputs with --inputs, or pair tasks by --key index, if both runs number them alike."
+        by_index = "tasks by --key index, if both runs number them alike."
+        hint = f"Pair {by_index}" if run.files.inputs else f"Name its inputs with --inputs, or pair {by_index}"
         message = "no row has responses_create_params or other content, so tasks cannot be paired by it"
         raise UsageError(message, where=run.files.rollouts[0].shown, hint=hint)
 

@@ -203,7 +203,7 @@ def test_renumbered_tasks(folder: Path) -> None:
 def test_one_prompt_for_all(folder: Path) -> None:
     plan, done = rows_of(GOOD)
     for row in plan:
-        row.pop("responses_create_params")
+        row |= prompt(0)
         row.pop("uuid")
         row.pop("level")
     write(folder, "blank", plan, done)
