@@ -8,7 +8,7 @@ COLLECT := $(VENV)/.collect
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint pins.txt
 
 INPUTS =
-ROLLOUTS = sample_data/complete
+ROLLOUTS = $(RUN)
 OUT =
 PARTIAL =
 ARGS =
@@ -45,7 +45,7 @@ demo: $(COLLECT) ## Start servers with a demo model, collect rollouts into demo/
 	$(BIN)/rollprof collect --config sample_data/demo/env.yaml --input sample_data/demo/arithmetic.jsonl --num-repeats 8 --output demo/rollouts.jsonl
 	$(BIN)/rollprof profile demo/rollouts.jsonl
 
-profile: $(READY) ## Profile a run; without INPUTS and ROLLOUTS the sample run
+profile: $(READY) ## Profile a run: RUN=…, or INPUTS=… and ROLLOUTS=…; else the sample run
 	@test -z '$(INPUTS)' || test '$(origin ROLLOUTS)' != file || { echo 'make profile: give ROLLOUTS=R.jsonl too' >&2; exit 2; }
 	$(BIN)/rollprof profile $(if $(INPUTS),--rollouts '$(ROLLOUTS)' --inputs '$(INPUTS)','$(ROLLOUTS)') $(if $(OUT),-o '$(OUT)') $(if $(PARTIAL),--partial) $(ARGS)
 

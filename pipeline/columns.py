@@ -10,8 +10,9 @@ import polars as pl
 from pipeline import names
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
+from pipeline.options import ROOTS
 from pipeline.profile.expressions import column, metrics_of
-from pipeline.run import Run
+from pipeline.run import BOOKKEEPING, Run
 
 
 def measured(run: Run, *metrics: str) -> pl.LazyFrame:
@@ -66,33 +67,50 @@ def need(rows: pl.LazyFrame, *columns: str) -> None:
         UsageError: One is not; its hint lists those there are.
     """
     there = rows.collect_schema().names()
+    known = [name for name in there if name not in BOOKKEEPING]
     for name in columns:
         if name not in there and names.internal(f"row.{name}") in there:
             numbers = ", ".join(metrics_of(there)) or "none"
             raise UsageError(f"no rollout has a number in {name!r}", hint=f"It is text. Metrics: {numbers}.")
         if name not in there:
-            close = difflib.get_close_matches(name, there, 3, 0.5)
+            close = difflib.get_close_matches(name, known, 3, 0.5)
             guess = f"Did you mean {' or '.join(close)}? " if close else ""
-            raise UsageError(f"there is no column {name!r}", hint=f"{guess}There are {_listed(there)}.")
+            raise UsageError(f"there is no column {name!r}", hint=f"{guess}There are {_listed(known)}.")
 
 
 def by_columns(rows: pl.LazyFrame, by: Sequence[str]) -> list[str]:
     """The columns that a user means by names: as they are, or without the `_` that columns beside the metrics have.
 
+    A field of one of the two rows needs no `input.` or `row.` before it.
+
     Raises:
         UsageError: There is no such column, or it holds lists.
     """
     schema = rows.collect_schema()
-    found = list(
-        dict.fromkeys(
-            names.internal(name) if name not in schema and names.internal(name) in schema else name for name in by
-        )
-    )
+    found = list(dict.fromkeys(_meant(name, schema) for name in by))
+    _need_read(found, schema)
     need(rows, *found)
     for name in found:
         if schema[name].is_nested():
             raise UsageError(f"column {name!r} holds lists", hint="Rows are grouped by columns of single values.")
     return found
+
+
+def _meant(name: str, schema: pl.Schema) -> str:
+    """The column that a name means; itself where there is none, or several."""
+    if name in schema or names.internal(name) in schema:
+        return name if name in schema else names.internal(name)
+    fields = [field for root in ROOTS if (field := names.internal(root + name)) in schema]
+    return fields[0] if len(fields) == 1 else name
+
+
+def _need_read(columns: Sequence[str], schema: pl.Schema) -> None:
+    """Refuses a field inside another, which is a column only where it was asked for."""
+    for name in columns:
+        path = name.removeprefix(names.INTERNAL)
+        if name not in schema and path.startswith(ROOTS) and path.count(".") > 1:
+            last = path.rpartition(".")[2]
+            raise UsageError(f"there is no column {name!r}", hint=f"Ask for it: --field {last}={path} --by {last}")
 
 
 def _listed(there: list[str]) -> str:

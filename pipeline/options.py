@@ -33,7 +33,8 @@ class ReadOptions(BaseModel):
         jobs: How many processes read; None for the cores this process may use.
         metrics: The metrics wanted, by their names where they stand in a row; the others are not kept. None for all.
         context: Whether to keep what rollouts are told apart by: short texts of both rows, truncation, `fields`.
-        fields: `NAME=PATH` of more fields to keep with the context; paths start with `input.` or `row.`.
+        fields: `NAME=PATH` of more fields to keep with the context, which they imply; paths start with `input.` or
+            `row.`.
         cache: Whether the numbers of an unchanged dump may be kept in, and taken from, the cache folder.
     """
 
@@ -47,6 +48,11 @@ class ReadOptions(BaseModel):
     context: bool = False
     fields: tuple[str, ...] = ()
     cache: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fields_are_context(cls, given: object) -> object:
+        return {**given, "context": True} if isinstance(given, dict) and given.get("fields") else given
 
     @field_validator("nested", "fields", mode="before")
     @classmethod

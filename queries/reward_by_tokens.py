@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import polars as pl
 
 from pipeline import names
+from pipeline.clustered import clustered_means
 from pipeline.columns import by_columns, scored
 from pipeline.errors import UsageError
-from pipeline.groups import aliased, aliases, need_apart, number, own_names, per_group, together
-from pipeline.profile.expressions import spread_statistics
+from pipeline.groups import aliased, aliases, need_apart, number, own_names, per_group
 from pipeline.run import Run
 
 MOST_BINS = 10_000
 SMALL = 2.0**-16
 """Makes the widest range times the most bins a double, and loses no digit."""
-INTERVAL = {"mean": "mean_reward", "ci_low_95": "mean_reward_ci_low_95", "ci_high_95": "mean_reward_ci_high_95"}
+INTERVAL = {"value": "mean_reward", "low": "mean_reward_ci_low_95", "high": "mean_reward_ci_high_95"}
 FIGURES = ("bin", "low", "high", "rollouts", "tasks", *INTERVAL.values())
 
 
@@ -30,8 +30,8 @@ def reward_by_tokens(
 
     Columns: those of `by`; `bin` (Int64, from 1), `low`, `high` (Float64): the least and the greatest count in the
     bin; `rollouts`, `tasks` (UInt32); `mean_reward` (Float64) over rollouts; `mean_reward_ci_low_95`,
-    `mean_reward_ci_high_95` (Float64): mean ± t(0.975, n - 1) · std / √n with rollouts taken as independent, null
-    for a single one.
+    `mean_reward_ci_high_95` (Float64): its interval clustered by task (formula and source: `clustered_means`), null
+    where the bin has one task only, or no task differs.
 
     Args:
         run: What is asked about.
@@ -59,7 +59,8 @@ def reward_by_tokens(
     cells = [*keys, "bin"]
     value, tasks = pl.col("value"), pl.col(names.TASK).n_unique()
     figures = per_group(rows, cells, low=value.min(), high=value.max(), rollouts=pl.len(), tasks=tasks)
-    interval = spread_statistics(together(rows, cells), cells, [("reward", "{}")], tuple(INTERVAL)).rename(INTERVAL)
+    of_tasks = per_group(rows, [*cells, names.TASK], total=pl.col("reward").sum(), weight=pl.len())
+    interval = clustered_means(of_tasks, cells).select(*cells, *INTERVAL).rename(INTERVAL)
     joined = figures.join(interval, on=cells, nulls_equal=True, maintain_order="left")
     return joined.select(*own_names(group), *FIGURES)
 

@@ -177,3 +177,11 @@ def test_what_was_left_out_of_figures_is_told_of_an_export_too(tmp_path: Path) -
     assert run_command(["export", "n.jsonl", "-o", "n.parquet", "-q"], tmp_path).exit_code == 0
     done = run_command(["query", "metric_table", "n.parquet", "--json"], tmp_path)
     assert (done.exit_code, "1 numbers are NaN" in done.stderr) == (0, True)
+
+
+def test_fields_that_are_asked_for_are_columns(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_bytes(jsonl(ROLLOUTS))
+    (tmp_path / "r_materialized_inputs.jsonl").write_bytes(jsonl(INPUTS))
+    options = ProfileOptions(partial=True, fields=("word=row.domain",))
+    found = collect(pipeline.open_run(tmp_path / "r.jsonl", options=options).rollouts)
+    assert found["_word"].cast(pl.String).to_list() == found["_row.domain"].cast(pl.String).to_list() != []

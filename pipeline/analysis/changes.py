@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipeline.analysis.intervals import clustered_means
 from pipeline.analysis.measures import Measure
 from pipeline.analysis.pairing import SIDES, Pairs
-from pipeline.analysis.rounding import without_noise
+from pipeline.clustered import clustered_means
 from pipeline.frames.lazy import collect
 from pipeline.groups import per_group
 from pipeline.profile.expressions import column, finite
+from pipeline.rounding import without_noise
 
 FIGURES = ("tasks", "base", "candidate", "change", "se", "low_95", "high_95", "up", "down", "same")
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.analysis import elections
-from pipeline.analysis.intervals import BOOTSTRAP, CLUSTERED, REPEATS, across_repeats, bootstrap_means, clustered_means
+from pipeline.analysis.intervals import BOOTSTRAP, CLUSTERED, REPEATS, across_repeats, bootstrap_means
 from pipeline.analysis.passing import at
 from pipeline.analysis.scoring import PassRule
 from pipeline.analysis.signal import DIFFERENT, EXPECTED, MIXED
 from pipeline.analysis.tasks import clusters, enough, with_enough
+from pipeline.clustered import clustered_means
 from pipeline.groups import per_group, together
 from pipeline.profile.expressions import column
 
@@ -164,6 +165,7 @@ def _with_notes(rows: pl.LazyFrame) -> pl.LazyFrame:
     silent = pl.col("lack").is_not_null() & (pl.col("answered") == 0)
     cleared = rows.with_columns(pl.when(~silent).then(name).alias(name) for name in ("value", "se", "low", "high"))
     of_repeats, no_limits = pl.col("interval") == REPEATS, pl.col("low").is_null()
+    is_share = (pl.col("figure") != OF_SCORE) & ~pl.col("figure").str.starts_with("avg@")
     by_draws = (pl.col("part") == "majority") & (pl.col("k") > elections.EXACT_UP_TO)
     return cleared.with_columns(
         note=pl.when(silent)
@@ -186,4 +188,6 @@ def _with_notes(rows: pl.LazyFrame) -> pl.LazyFrame:
         .then(pl.lit("no task differs"))
         .when(by_draws)
         .then(pl.lit(f"where a task has more rollouts, by {elections.DRAWS:,} seeded draws"))
+        .when(is_share & ((pl.col("low") < 0) | (pl.col("high") > 1)))
+        .then(pl.lit("few tasks"))
     )

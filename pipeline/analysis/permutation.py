@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.analysis.rounding import NOISE
+from pipeline.rounding import NOISE
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.analysis.rounding import NOISE
+from pipeline.rounding import NOISE
 
 BLOCK = 1 << 17
 """Tasks drawn at a time: their counts, 1 MB, stay near the processor."""

@@ -10,24 +10,19 @@ from collections.abc import Sequence
 from pipeline import names
 
 
-def program() -> list[str]:
-    """The words that run the command here."""
-    return [_short(sys.executable), "-m", "rollprof"] if sys.argv[0].endswith(".py") else [_short(sys.argv[0])]
-
-
-def command() -> str:
-    """How the user called the command."""
-    return "rollprof" if sys.argv[0].endswith(".py") else _short(sys.argv[0])
+def command_line(*words: str) -> str:
+    """What to type in a shell to run the command with these words, as it was run this time."""
+    return shlex.join([*_program(), *map(names.shown, words)])
 
 
 def going_on(*, max_attempts: int | None = None) -> str:
     """What to type to go on with the collection that this is, with other attempts if these are said."""
-    words = [names.shown(word) for word in sys.argv[1:]]
+    words = sys.argv[1:]
     if "--resume" not in words:
-        words.append("--resume")
+        words = [*words, "--resume"]
     if max_attempts is not None:
         words = [*_without("--max-attempts", words), "--max-attempts", str(max_attempts)]
-    return shlex.join([command(), *words])
+    return command_line(*words)
 
 
 def _without(option: str, words: Sequence[str]) -> list[str]:
@@ -37,6 +32,10 @@ def _without(option: str, words: Sequence[str]) -> list[str]:
         for before, word in zip(["", *words], words, strict=False)
         if option not in {before, word} and not word.startswith(f"{option}=")
     ]
+
+
+def _program() -> list[str]:
+    return [_short(sys.executable), "-m", "rollprof"] if sys.argv[0].endswith(".py") else [_short(sys.argv[0])]
 
 
 def _short(path: str) -> str:

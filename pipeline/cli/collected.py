@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pipeline import names
-from pipeline.cli.called import program
+from pipeline.cli.called import command_line
 from pipeline.collect.examples import Example, examples
 from pipeline.errors import SourceError
 from pipeline.report.values import cut, on_one_line
@@ -28,16 +27,19 @@ def tell(outcome: Outcome, console: Console) -> None:
     """
     failed = sum(outcome.failed.values())
     written = [names.shown(path) for path in outcome.paths.there()]
-    follow = [*program(), "profile", names.shown(outcome.paths.rollouts), *(["--partial"] if failed else [])]
+    follow = command_line("profile", str(outcome.paths.rollouts), *(["--partial"] if failed else []))
     shown = examples(outcome.paths.failures, outcome.classes)
     console.result("\n".join(_lines(outcome, failed, shown)))
     console.result("\nWritten\n" + "\n".join(f"  {path}" for path in written))
     if outcome.finished:
-        console.result(f"\nNext: profile them\n  {shlex.join(follow)}")
+        console.result(f"\nNext: profile them\n  {follow}")
     tally = outcome.tally
     if tally.no_usage:
         many = "1 rollout does" if tally.no_usage == 1 else f"{tally.no_usage:,} rollouts do"
         console.warn(f"{many} not say how many tokens were used")
+    if unscored := tally.finished - tally.rewards[1]:
+        many = "1 finished rollout has" if unscored == 1 else f"{unscored:,} finished rollouts have"
+        console.warn(f"{many} no {names.REWARD} that can be averaged")
     if tally.nulls:
         console.warn(f"{tally.nulls:,} NaN or Infinity in answers {'is' if tally.nulls == 1 else 'are'} null now")
     console.object(
@@ -56,9 +58,10 @@ def tell(outcome: Outcome, console: Console) -> None:
             "failed_attempts_now": tally.attempts,
             "reward_mean_now": tally.reward,
             "without_usage_now": tally.no_usage,
+            "without_reward_now": tally.finished - tally.rewards[1],
             "seconds": round(outcome.seconds, 3),
             "outputs": written,
-            "next": shlex.join(follow) if outcome.finished else None,
+            "next": follow if outcome.finished else None,
             "go_on": outcome.go_on,
         }
     )

@@ -44,6 +44,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     from pipeline.cli.collected import tell
     from pipeline.cli.outcome import Outcome
     from pipeline.collect.begun_with import check_begun_with, keep
+    from pipeline.collect.client import SPARE_FILES, allow_open_files
     from pipeline.collect.ledger import open_ledger
     from pipeline.output.files import make_folder
 
@@ -51,6 +52,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
     check_serve(serve)
     own = own_servers(serve)
     options = _plan_options(plan, own)
+    allow_open_files(how.concurrency + SPARE_FILES)
     check_there(paths, plan, ask, console)
     rows = _rows(paths, plan, options, console)
     again = going_on()
@@ -65,6 +67,7 @@ def collect_run(plan: PlanAsked, ask: AskAsked, serve: ServeAsked, console: Cons
         with found_agents(serve, wanted, again, how, console) as agents:
             if state is None or (state.pending and not state.past.finished):
                 keep(paths.begun_with, settings_of(own))
+                ledger.beside.append(paths.begun_with)
             if state is None:
                 _write(paths, rows, options)
                 state = _state(paths, how)
@@ -80,7 +83,7 @@ def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions, console: Console)
     """The rows that are to be planned; none where they are already, and fit the dataset if one was named."""
     from pipeline.collect.datasets import read_dataset
     from pipeline.collect.fitting import check_same
-    from pipeline.collect.materialize import planned
+    from pipeline.collect.materialize import check_room, planned
 
     planned_before = paths.inputs.exists()
     if plan.input is None:
@@ -93,6 +96,7 @@ def _rows(paths: Paths, plan: PlanAsked, options: PlanOptions, console: Console)
     if planned_before:
         check_same(paths.inputs, planned(rows, options))
         return []
+    check_room(paths.inputs, rows)
     return rows
 
 

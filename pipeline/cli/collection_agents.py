@@ -38,14 +38,19 @@ def check_serve(serve: ServeAsked) -> None:
     """Refuses options of one way to agents beside another.
 
     Raises:
-        UsageError: They do not go together.
+        UsageError: They do not go together, or an address is none.
     """
+    from pipeline.collect.addresses import base_url
+
     named = [
         option for option, given in (("--head-server", serve.head_server), ("--agent-url", serve.agent_url)) if given
     ]
     running = serve.no_serve or bool(named)
     if len(named) > 1:
         raise UsageError("--head-server and --agent-url exclude each other", hint="Leave one of them out.")
+    for option, url in (("--head-server", serve.head_server), ("--agent-url", serve.agent_url)):
+        if url is not None:
+            base_url(url, option)
     given = [option for option in serve.for_child if option.startswith("--") and option != "--seed"]
     if running and given:
         raise UsageError(
@@ -94,7 +99,7 @@ def found_agents(
     Raises:
         RollprofError: They are not there, or the environment does not start.
     """
-    from pipeline.collect.addresses import checked_url
+    from pipeline.collect.addresses import base_url
     from pipeline.collect.agents import agents_of, check_reachable, needed
     from pipeline.collect.outages import Watch
 
@@ -102,10 +107,10 @@ def found_agents(
         yield Agents({}, Watch(how.patience, str, again))
         return
     if serve.agent_url is not None:
-        url = checked_url(serve.agent_url, "--agent-url")
+        url = base_url(serve.agent_url, "--agent-url")
         urls = dict.fromkeys(sorted(wanted), url)
     elif serve.no_serve or serve.head_server is not None:
-        head = checked_url(serve.head_server or DEFAULT_HEAD, "--head-server")
+        head = base_url(serve.head_server or DEFAULT_HEAD, "--head-server")
         urls = needed(asyncio.run(agents_of(head)), wanted, where=head)
     else:
         from pipeline.collect.api_key import api_key

@@ -13,18 +13,18 @@ from pipeline import names
 from pipeline.analysis.comparison import CompareOptions, Comparison, compare
 from pipeline.analysis.judgement import RULE, fall_of
 from pipeline.analysis.pairing import field_of, key_column
-from pipeline.analysis.rounding import exceeds
 from pipeline.analysis.same_rollouts import ID_FIELD
 from pipeline.cli.asked import FieldsAsked, RuleAsked
 from pipeline.cli.comparison_notes import Named, counted, notes
 from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
-from pipeline.cli.console import SCHEMA_VERSION, Console
+from pipeline.cli.console import SCHEMA_VERSION, Console, refusal_facts
 from pipeline.cli.opening import opened, paths_of
 from pipeline.cli.rule_of_run import rule_of_runs
 from pipeline.cli.rules import rule_words, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import GateError, UsageError
+from pipeline.rounding import exceeds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,9 +71,10 @@ def answer(
     """
     words, inputs = _checked(question, asked, gate)
     thresholds(question.rule)  # a mistake is told before a run is read
-    read = _with_fields(question, fields)
+    field = ID_FIELD if question.pair == "rollout" else field_of(question.key)
+    needed = [field] if field else []
     runs = [
-        _opened(word, replace(asked, run=[word], inputs=files), read, question, console)
+        _opened(word, replace(asked, run=[word], inputs=files), fields, needed, question.key, console)
         for word, files in zip(words, inputs, strict=True)
     ]
     rule, rules = rule_of_runs(words, runs, question.rule, console)
@@ -86,8 +87,10 @@ def answer(
         found.append((named, compared._replace(flips=flips)))
         for note in notes(named, compared.facts, (runs[0], run), options):
             console.warn(note)
-    _print(found, options, question, table, console, runs, rules)
-    _judge(found, gate, console)
+    missed = _missed_gate(found, gate, console)
+    _print(found, options, question, table, console, runs, rules, missed)
+    if missed is not None:
+        raise missed
 
 
 def _checked(question: Asked, asked: RunAsked, gate: Gate) -> tuple[list[str], list[list[str]]]:
@@ -109,17 +112,11 @@ def _checked(question: Asked, asked: RunAsked, gate: Gate) -> tuple[list[str], l
     return words, [given if len(given) < FEWEST_RUNS else [given[place]] for place in range(len(words))]
 
 
-def _with_fields(question: Asked, fields: FieldsAsked) -> FieldsAsked:
-    """What is read beside the fields asked for."""
-    field = ID_FIELD if question.pair == "rollout" else field_of(question.key)
-    return FieldsAsked([*(fields.field or ()), *([field] if field else ())])
-
-
-def _opened(word: str, asked: RunAsked, fields: FieldsAsked, question: Asked, console: Console) -> Run:
-    run = opened(asked, console, fields)
-    if field_of(question.key) and key_column(run, question.key) is None:
+def _opened(word: str, asked: RunAsked, fields: FieldsAsked, needed: list[str], key: str, console: Console) -> Run:
+    run = opened(asked, console, fields, needed=needed)
+    if field_of(key) and key_column(run, key) is None:
         hint = "It is a field of the input row, dotted; row.NAME is one of the rollout."
-        raise UsageError(f"--key {question.key}: no row of {names.shown(word)} has it", hint=hint)
+        raise UsageError(f"--key {key}: no row of {names.shown(word)} has it", hint=hint)
     return run
 
 
@@ -131,6 +128,7 @@ def _print(
     console: Console,
     runs: list[Run],
     kept: list[Path],
+    missed: GateError | None,
 ) -> None:
     """Prints everything for people or as one object, or one table."""
     form = form_of(table)
@@ -139,7 +137,10 @@ def _print(
         about = {"schema_version": SCHEMA_VERSION, "base": names.shown(found[0][0].base), "verdict_rule": RULE}
         how = {"pass_rule": str(options.rule), "key": options.key, "pair": options.pair, "seed": options.seed}
         compared = [as_object(named, one, flips=question.flips, limit=table.limit) for named, one in found]
-        text = json.dumps({**about, **how, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str)
+        gate = {} if missed is None else refusal_facts(missed)
+        text = json.dumps(
+            {**about, **how, **gate, "comparisons": compared}, ensure_ascii=False, allow_nan=False, default=str
+        )
         print_content(text.encode() + b"\n", table, files, kept)
     elif form in {"table", "md"}:
         shown = Shown(form=form, flips=question.flips, limit=table.limit)
@@ -155,8 +156,8 @@ def _print(
         print_table(whole, table, console, files[0], [*others, *kept])
 
 
-def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) -> None:
-    """Ends the command with exit code 5 where a gate was not met."""
+def _missed_gate(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) -> GateError | None:
+    """What ends the command with exit code 5, if a gate was not met; its result is printed before."""
     missed = []
     for named, one in found:
         name = names.shown(named.candidate)
@@ -170,7 +171,8 @@ def _judge(found: list[tuple[Named, Comparison]], gate: Gate, console: Console) 
         if gate.largest_fall is not None and fall is not None and exceeds(fall, gate.largest_fall):
             what = "the estimate" if gate.by_estimate else "the lower bound of the 95 % interval"
             missed.append(f"{name}: the score fell by {fall:.6g} ({what}), more than {gate.largest_fall:g}")
-    if missed:
-        error = GateError("; ".join(missed), hint="--fail-if-worse and --strict say what is too much.")
-        error.answered = True
-        raise error
+    if not missed:
+        return None
+    error = GateError("; ".join(missed), hint="--fail-if-worse and --strict say what is too much.")
+    error.answered = True
+    return error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipeline import names
+from pipeline.cli.called import command_line
 from pipeline.cli.comparison_notes import Named
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def show_commands(
         [word for one in given for word in (option, one)]
         for option, given in zip(("--against-inputs", "-i"), inputs, strict=True)
     )
-    start = _words("rollprof", "show", named.candidate)
-    end = _words(*mine, "--against", named.base, *theirs, *rule)
+    start = command_line("show", named.candidate)
+    end = shlex.join(map(names.shown, (*mine, "--against", named.base, *theirs, *rule)))
     return flips.with_columns(pl.concat_str(pl.lit(f"{start} "), key, pl.lit(f" {end}")).alias("show"))
 
 
@@ -83,7 +84,3 @@ def as_object(named: Named, found: Comparison, *, flips: bool, limit: int | None
         "states": {name.replace(" ", "_"): count for name, count in found.states.items()},
         "tables": {name: (one.head(limit) if limit else one).to_dicts() for name, one in tables.items()},
     }
-
-
-def _words(*words: str) -> str:
-    return shlex.join(map(names.shown, words))

@@ -11,10 +11,10 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT, SIDES
-from pipeline.analysis.rounding import NOISE
 from pipeline.cli.comparison_notes import Named, counted, first_of
 from pipeline.cli.tables import SHOWN_TO_PEOPLE
 from pipeline.output.tables import cell, write_table
+from pipeline.rounding import NOISE
 
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import CompareOptions, Comparison

@@ -49,14 +49,19 @@ class Console:
         _narrate(f"rollprof: {error}")
         if error.answered:
             return
-        details: dict[str, Any] = {"counts": {}, "keys": {}, "places": {}}
-        if isinstance(error, FaultsError):
-            details = {"counts": error.counts, "keys": error.keys, "places": error.places}
-        elif error.where:
-            details["places"] = {error.kind: [error.where]}
-        about = {"kind": error.kind, "exit_code": int(error.exit_code), "message": error.message, "hint": error.hint}
         with contextlib.suppress(SourceError):  # the exit code is that of the refusal
-            self.object({**about, **details, **error.facts})
+            self.object({**refusal_facts(error), **error.facts})
+
+
+def refusal_facts(error: RollprofError) -> dict[str, Any]:
+    """A refusal for programs."""
+    details: dict[str, Any] = {"counts": {}, "keys": {}, "places": {}}
+    if isinstance(error, FaultsError):
+        details = {"counts": error.counts, "keys": error.keys, "places": error.places}
+    elif error.where:
+        details["places"] = {error.kind: [error.where]}
+    about = {"kind": error.kind, "exit_code": int(error.exit_code), "message": error.message, "hint": error.hint}
+    return {**about, **details}
 
 
 def prepare_streams() -> None:

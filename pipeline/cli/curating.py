@@ -16,7 +16,7 @@ from pipeline.analysis.selection import WHERE, Selected, Selection, select
 from pipeline.analysis.stages import summary
 from pipeline.cli.console import print_bytes
 from pipeline.cli.curated_files import MODEL_WANTED, Training, write
-from pipeline.cli.opening import opened
+from pipeline.cli.opening import opened, placed
 from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
 from pipeline.cli.rules import thresholds
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".jsonl", ".parquet")
 SHOWN = 10
+OF_SAMPLE = "input."
+"""What the path of a field of the sample may begin with, as it does elsewhere."""
 
 
 def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Selection:
@@ -50,6 +52,8 @@ def selection_of(choice: ChoiceAsked, draw: DrawAsked, lines: LinesAsked) -> Sel
     rate = None if choice.pass_rate is None else pass_rate_span(choice.pass_rate)
     asked = {**vars(choice), **vars(draw), "pass_rate": rate, "metrics": tuple(_metrics(choice)), "pairs": lines.pairs}
     given = {name: value for name, value in asked.items() if name not in {"tokens", "metric"}}
+    for name in ("balance", "ratio", "domain"):
+        given[name] = given[name] and given[name].removeprefix(OF_SAMPLE)
     return model_of(Selection, "select", **given)
 
 
@@ -110,7 +114,8 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
     console.result(tables)
     what = "pair" if selection.pairs else "line"
     for one in wrote:
-        console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {names.shown(one.path)}")
+        there = placed(one.path, replaced=one.replaced)
+        console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {there}")
     outputs = [names.shown(path) for path in (*(one.path for one in wrote), manifest_path(lines.output))]
     console.object({**told, "outputs": outputs})
 

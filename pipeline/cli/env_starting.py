@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import redirect_stdout
@@ -14,6 +15,7 @@ from pipeline.collect.api_key import api_key
 from pipeline.collect.installed import need_extra
 from pipeline.collect.serving.config import LIKE, ServersConfig, checked, merged
 from pipeline.collect.serving.demo_faults import parsed
+from pipeline.collect.serving.running import SIGNALLED
 from pipeline.errors import Exit, UsageError
 from pipeline.leftovers import say_at_the_end
 from pipeline.names import shown
@@ -22,8 +24,6 @@ from pipeline.sources.yaml_files import read_yaml
 if TYPE_CHECKING:
     from pipeline.cli.console import Console
     from pipeline.collect.serving.servers import Ready
-
-SIGNALLED = 128
 
 
 class Wanted(NamedTuple):
@@ -57,10 +57,13 @@ def start(wanted: Wanted, console: Console) -> int:
             _say(ready, config.model.api_key_env, console)
 
     with redirect_stdout(sys.stderr):  # what an environment prints is no result, and nobody may read it there
-        number = serve(config, key=key, with_stdin=wanted.with_stdin, ready=say, tell=console.warn)
-    why = WORDS[signal.Signals(number).name] if number else "Standard input ended"
+        ended = serve(config, key=key, with_stdin=wanted.with_stdin, ready=say, tell=console.warn)
+    why = WORDS[signal.Signals(ended.number).name] if ended.number else "Standard input ended"
     console.say(f"rollprof: {why}; the servers have stopped.")
-    return SIGNALLED + number if number else int(Exit.DONE)
+    code = SIGNALLED + ended.number if ended.number else int(Exit.DONE)
+    if ended.at_work:  # Python would end in its own time, and stumble over what its threads hold
+        os._exit(code)
+    return code
 
 
 def configured(wanted: Wanted) -> ServersConfig:
@@ -91,7 +94,8 @@ def _agents(wanted: Wanted) -> dict[str, Any]:
     if wanted.environment is None:
         hint = "Say --environment numeric_answer, or --config FILE.yaml."
         raise UsageError("there is nothing to serve", hint=hint)
-    name = wanted.agent_name or f"{wanted.environment.rpartition(':')[2]}_agent"
+    named_after = f"{wanted.environment.rpartition(':')[2]}_agent"
+    name = named_after if wanted.agent_name is None else wanted.agent_name
     return {"agents": {name: {"environment": wanted.environment}}}
 
 

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from pipeline.run import Run
 
 
+OF_GROUPS = ("mean score", "pass rate", "pass@k")
+"""What people are shown of groups, of which there may be many."""
+IS_COUNT = pl.col("part") == "completeness"
+
+
 def stats_options(
     *,
     by: Sequence[str] | None,
@@ -58,16 +63,17 @@ def stats_options(
 
 def estimate(
     options: StatsOptions,
+    figures: tuple[str, ...],
     rule_asked: RuleAsked,
     asked: RunAsked,
     fields: FieldsAsked,
     table: TableAsked,
     console: Console,
 ) -> None:
-    """Prints the statistics of a run.
+    """Prints the statistics of a run, all or the figures that were asked for.
 
     Raises:
-        RollprofError: The run cannot be read, or has no such column.
+        RollprofError: The run cannot be read, or has no such column or figure.
     """
     form = form_of(table)
     thresholds(rule_asked)  # a mistake is told before the run is read
@@ -80,7 +86,13 @@ def estimate(
         console.warn(str(uneven))
     if not found.filter(part="completeness", figure="scored")["value"].sum():
         console.warn(f"no measured rollout has a number in {rule.score}: there are no figures")
-    if form in {"table", "md"}:
+    for_people = form in {"table", "md"}
+    if figures:
+        found = _only(found, figures)
+    elif for_people and "group" in found["scope"]:
+        found = found.filter((pl.col("scope") != "group") | pl.col("figure").is_in(OF_GROUPS) | IS_COUNT)
+        console.say(f"groups have {', '.join(OF_GROUPS)} here (--figure NAME for others)")
+    if for_people:
         print_sections(sections(found, rule=str(rule), confidence=options.confidence), table, console, run.files, kept)
     else:
         print_table(found, table, console, run.files, kept)
@@ -91,3 +103,17 @@ def _scored(run: Run, score: str) -> pl.DataFrame:
     frame = run.aligned.frame
     has_score = column(score).is_not_null() if score in frame.collect_schema() else pl.lit(value=False)
     return collect(frame.filter("_measured", has_score).select(names.ROLLOUT, "_agent_order", "_agent"))
+
+
+def _only(found: pl.DataFrame, figures: Sequence[str]) -> pl.DataFrame:
+    """The rows of these figures.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    known = found.filter(~IS_COUNT & (pl.col("part") != "missing"))
+    there = known["figure"].unique(maintain_order=True).to_list()
+    for name in figures:
+        if name not in there:
+            raise UsageError(f"--figure {name!r}: there is no such figure", hint=f"There are {', '.join(there)}.")
+    return known.filter(pl.col("figure").is_in(figures))

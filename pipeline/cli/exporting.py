@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.cli.opening import begun, check, check_kept, opened
+from pipeline.cli.opening import begun, check, check_kept, opened, placed
 from pipeline.cli.selecting import Chosen, selected
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
@@ -45,6 +45,7 @@ def export_run(wanted: Wanted, asked: RunAsked, fields: FieldsAsked, console: Co
         RollprofError: The options do not fit together, the run cannot be read, or the file cannot be written.
     """
     path = _path(wanted)
+    replaced = path.is_file()
     if wanted.rows:
         written = _copy_rows(_opened(path, asked, fields, console), wanted, path, console)
     elif wanted.tasks:
@@ -52,7 +53,7 @@ def export_run(wanted: Wanted, asked: RunAsked, fields: FieldsAsked, console: Co
     else:
         written = _export_rollouts(wanted, path, asked, fields, console)
     what = "task" if wanted.tasks else "rollout"
-    console.result(f"{written:,} {what}{'' if written == 1 else 's'} in {names.shown(path)}")
+    console.result(f"{written:,} {what}{'' if written == 1 else 's'} in {placed(path, replaced=replaced)}")
     console.object({"rows": written, "outputs": [names.shown(path)]})
 
 

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -128,14 +128,29 @@ def _run(given: list[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "rollprof"
-        raise UsageError(_message(error), hint=f"See {path} --help.") from None
+        hint = f"{_of_others(getattr(error, 'option_name', None))}See {path} --help."
+        raise UsageError(_message(error), hint=hint) from None
     return int(Exit.DONE)
 
 
 def _message(error: TyperException) -> str:
     """What the parser has to say, as one line."""
     said = error.format_message() if hasattr(error, "format_message") else str(error)
-    return " ".join(said.split())
+    return " ".join(said.split()).replace(": Value error, ", ": ")
+
+
+def _of_others(option: str | None) -> str:
+    """Which commands have an option that the one that was called has not."""
+    if option is None:
+        return ""
+    found, app = [], typer.main.get_command(application())
+    for name in COMMANDS:
+        command: Any = app
+        for word in name.split():
+            command = command.commands[word]
+        if name.split()[0] not in HIDDEN and any(option in one.opts for one in command.params):
+            found.append(name)
+    return f"{option} is an option of {', '.join(found)}. " if found else ""
 
 
 def _bug(error: Exception) -> RollprofError:

@@ -51,6 +51,11 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
         raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
 
 
+def placed(path: Path, *, replaced: bool) -> str:
+    """Where an output is, in words that say whether it took the place of a file."""
+    return f"{names.shown(path)}{' (a file of this name was replaced)' if replaced else ''}"
+
+
 def of_unknown(name: str, run: Run) -> str | None:
     """What to say of a run that does not hold all facts; None for one that does."""
     if not run.unknown:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,8 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline import names
 from pipeline.cli.opening import opened
+from pipeline.cli.rule_of_run import threshold_of_run
 from pipeline.cli.selecting import columns_hint, sql_names, sql_reason
-from pipeline.cli.tables import print_table
+from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import GateError, RollprofError, SourceError, UsageError
 from pipeline.frames.lazy import collect
 from queries import QUERIES, Query
@@ -36,6 +39,7 @@ READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     ".ndjson": partial(pl.read_ndjson, infer_schema_length=None),
 }
 BY = "by"
+THRESHOLD = "threshold"
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 READS = re.compile(r"[\s(]*(?:select|with|from|show|explain)\b", re.IGNORECASE)
 
@@ -64,13 +68,17 @@ def ask(
         GateError: There are rows, and there should be none.
         RollprofError: The question cannot be understood, or the run cannot be read.
     """
+    form_of(table)  # a mistake is told before the run is read
     words = list(asked.run or ())
     name = None if question.sql is not None else _take_name(words)
     asked = replace(asked, run=words)
     tables = _tables(question.tables)
+    rules: list[Path] = []
     if name in QUERIES:
         query, given = QUERIES[name], _parameters(QUERIES[name], question)
         run = opened(asked, console, fields)
+        if THRESHOLD in _known(query) and THRESHOLD not in given:
+            given[THRESHOLD], rules = threshold_of_run(run, console)
         answer = _asked(query, run, given)
     else:
         text = question.sql or ""
@@ -83,7 +91,7 @@ def ask(
         run = opened(asked, console, fields)
         answer = _answer(run, text, tables)
     mine = [Path(text.partition("=")[2]) for text in question.tables]
-    print_table(answer, table, console, run.files, mine)
+    print_table(answer, table, console, run.files, [*mine, *rules])
     if fail_if_rows and len(answer):
         missed = GateError(f"there are rows: {len(answer):,}", hint="--fail-if-rows wants none.")
         missed.answered = True
@@ -104,10 +112,14 @@ def _take_name(words: list[str]) -> str:
     for place, word in enumerate(words):
         if word in QUERIES or word.endswith(".sql") or _is_sql(word):
             return words.pop(place)
-    raise UsageError(
-        f"no query is named {words[0]!r}" if words else "no query named",
-        hint=f"There are {', '.join(QUERIES)}; rollprof query --list says more, --sql asks your own.",
-    )
+    hint = f"There are {', '.join(QUERIES)}; rollprof query --list says more, --sql asks your own."
+    if not words:
+        raise UsageError("no query named", hint=hint)
+    if all(os.path.lexists(word) for word in words):
+        raise UsageError(f"{names.shown(words[0])} is a run; name a query before it", hint=hint)
+    close = difflib.get_close_matches(words[0], QUERIES, 3, 0.5)
+    guess = f"Did you mean {' or '.join(close)}? " if close else ""
+    raise UsageError(f"no query is named {words[0]!r}", hint=guess + hint)
 
 
 def _is_sql(text: str) -> bool:
@@ -134,6 +146,12 @@ def _shown(query: Query) -> list[str]:
     return [one.name if one.name == BY else f"{one.name}={_default(one.default)}" for one in parameters]
 
 
+def _known(query: Query) -> dict[str, Any]:
+    """The parameters of a query with their types."""
+    parameters = list(inspect.signature(query, eval_str=True).parameters.items())[1:]
+    return {name: one.annotation for name, one in parameters}
+
+
 def _default(value: object) -> str:
     """A default as --param takes it."""
     if isinstance(value, bool):
@@ -143,14 +161,14 @@ def _default(value: object) -> str:
 
 def _parameters(query: Query, question: Question) -> dict[str, Any]:
     """The parameters of a query, each as the type that it has there."""
-    known = {name: one.annotation for name, one in inspect.signature(query, eval_str=True).parameters.items()}
+    known = _known(query)
     takes = f"{query.__name__} takes {', '.join(_shown(query)) or 'no parameters'}."
     given: dict[str, Any] = {}
     for text in question.parameters:
         name, equals, value = text.partition("=")
         if name == BY:
             raise UsageError(f"--param {text!r}: groups have an option of their own", hint=f"--by {value}")
-        if not equals or name not in list(known)[1:]:
+        if not equals or name not in known:
             raise UsageError(f"--param {text!r} is not known", hint=takes)
         try:
             given[name] = _as_type(value, known[name])

@@ -18,6 +18,10 @@ def stats(
     fields: FieldsAsked,
     table: TableAsked,
     by: Annotated[list[str] | None, typer.Option(help="Each agent by this column too; repeatable.")] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this figure, as pass@k; repeatable. Else all, but few of groups in tables for people."),
+    ] = None,
     answer_field: Annotated[
         str | None, typer.Option(help="The field whose values vote in majority@k (extracted_answer).")
     ] = None,
@@ -38,4 +42,4 @@ def stats(
     options = stats_options(
         by=by, answer_field=answer_field, group_size=group_size, draws=draws, seed=seed, confidence=confidence
     )
-    estimate(options, rule, asked, fields, table, console)
+    estimate(options, tuple(figure or ()), rule, asked, fields, table, console)

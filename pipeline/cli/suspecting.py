@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,6 +10,7 @@ from pipeline import names
 from pipeline.analysis.majority import answers
 from pipeline.analysis.suspects.all_reasons import ANSWER_FIELD, Bounds, suspects
 from pipeline.analysis.suspects.listing import REASONS, Reason
+from pipeline.cli.called import command_line
 from pipeline.cli.opening import opened
 from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
@@ -43,7 +43,7 @@ def list_suspects(
     passing, rules = rule_of_run(run, rule, console)
     field = _answer_field(run, wanted.answer_field, reasons, console)
     found = collect(suspects(run, passing, bounds=bounds, answer_field=field, reasons=reasons))
-    command = pl.format("{} {}", pl.lit(f"rollprof show {_words(asked)}"), names.TASK)
+    command = pl.concat_str(pl.lit(f"{command_line('show', *_words(asked))} "), names.TASK)
     print_table(found.with_columns(command=command), table, console, run.files, rules)
     counts = found["reason"].value_counts().sort("reason").iter_rows()
     told = ", ".join(f"{reason} {count:,}" for reason, count in counts) or "none"
@@ -76,10 +76,7 @@ def _answer_field(run: Run, asked: str | None, reasons: tuple[Reason, ...], cons
     return field
 
 
-def _words(asked: RunAsked) -> str:
-    """The run as the user named it, for a shell."""
-    named = [("", word) for word in asked.run or ()]
-    named += [
-        (option, word) for option, words in (("-r ", asked.rollouts), ("-i ", asked.inputs)) for word in words or ()
-    ]
-    return " ".join(f"{option}{shlex.quote(word)}" for option, word in named)
+def _words(asked: RunAsked) -> list[str]:
+    """The run as the user named it."""
+    options = (("-r", asked.rollouts), ("-i", asked.inputs))
+    return [*(asked.run or ()), *(one for option, words in options for word in words or () for one in (option, word))]

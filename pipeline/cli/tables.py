@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from pipeline import names
 from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
-from pipeline.cli.opening import check_kept, paths_of
+from pipeline.cli.opening import check_kept, paths_of, placed
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pipeline.output.tables import Format as FormName
     from pipeline.sources.runs import RunFiles
 
+AS_TEXT = ("", "txt")
+"""Suffixes of files for people."""
 SHOWN_TO_PEOPLE = 100
 
 
@@ -48,9 +51,11 @@ def print_table(
 
     form = _checked_form(asked)
     shown = _limited(frame, asked, form, console)
+    replaced = Path(asked.output).is_file()
     _deliver(partial(write_table, shown, form=form), asked, form, files, more)
     if asked.output != "-":
-        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {asked.output}")
+        there = placed(Path(asked.output), replaced=replaced)
+        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {there}")
 
 
 def print_sections(
@@ -153,13 +158,23 @@ def _deliver(
 
 
 def form_of(asked: TableAsked) -> FormName:
-    """The format asked for: by --format or --json, else by the suffix of the file."""
-    if asked.as_json:
-        if asked.format not in {Format.table, Format.json}:
-            raise UsageError(
-                f"--json and --format {asked.format.value} exclude each other", hint="Leave one of them out."
-            )
-        return "json"
+    """The format asked for: by --format or --json, else by the suffix of the file.
+
+    Raises:
+        UsageError: Options and suffix name several formats, or the suffix none.
+    """
+    if asked.as_json and asked.format not in {Format.table, Format.json}:
+        raise UsageError(f"--json and --format {asked.format.value} exclude each other", hint="Leave one of them out.")
+    given = Format.json if asked.as_json else asked.format
     suffix = Path(asked.output).suffix.removeprefix(".")
-    by_name = suffix in Format.__members__ and asked.format is Format.table
-    return cast("FormName", suffix if by_name else asked.format.value)
+    named = Format.table if suffix in AS_TEXT else Format.__members__.get(suffix)
+    if given is Format.table:
+        if named is None:
+            kinds = ", ".join(f".{one.value}" for one in Format if one is not Format.table)
+            hint = f"Known are {kinds} and .txt; else say it with --format."
+            raise UsageError(f".{suffix} is no format of a table", where=names.shown(asked.output), hint=hint)
+        return named.value
+    if suffix and named not in {None, given}:
+        hint = "Rename the file, or leave the format to its name."
+        raise UsageError(f"is to hold {given.value}, not {suffix}", where=names.shown(asked.output), hint=hint)
+    return cast("FormName", given.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline import names
-from pipeline.cli.called import command, program
+from pipeline.cli.called import command_line
 from pipeline.cli.console import Console
 from pipeline.completion import UNKNOWN, Completion, accounting
 from pipeline.errors import GateError
@@ -55,7 +54,7 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
     if "missing_rollouts" in error.counts:
         error.message += "\n\n" + completion_text(summary.completion, summary.fates, options)
         if len(error.counts) == 1:
-            again = shlex.join([command(), *map(names.shown, sys.argv[1:]), "--partial"])
+            again = command_line(*sys.argv[1:], "--partial")
             error.hint += f"\nWith what is there: {again}"
         error.facts = {"completion": summary.completion, "accounting": _accounting(summary)}
     raise error
@@ -82,7 +81,7 @@ def tell(
         console.result(f"\n{text}")
     console.result("\nWritten\n" + "\n".join(f"  {names.shown(path)}" for path in written.paths))
     if "mean/reward" in written.agents.columns:
-        question = shlex.join([*program(), "query", "hardest", names.shown(written.paths[0])])
+        question = command_line("query", "hardest", str(written.paths[0]))
         console.result(f"\nNext: the hardest tasks\n  {question}")
     for notice in warnings:
         console.warn(str(notice))

@@ -14,7 +14,7 @@ from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
 from pipeline.analysis.scoring import PassRule, voting
 from pipeline.analysis.topping_up import given_up, topup_plan
-from pipeline.cli.called import command
+from pipeline.cli.called import command_line
 from pipeline.cli.opening import opened
 from pipeline.cli.option_models import model_of
 from pipeline.cli.rule_of_run import rule_of_run
@@ -85,6 +85,8 @@ def top_up(
         print_table(_shown(done.plan), table, console)
     told = _told(done, wanted, target, passing)
     told += [("Written", path) for path in written] + [("Resume", line) for line in commands]
+    if commands:
+        told.append(("Resume", "where no servers run, say --config ENV.yaml in place of --no-serve"))
     tell = console.result if table.output != "-" or form_of(table) in FOR_PEOPLE else console.say
     tell("\n".join(f"{name:<9} {text}" for name, text in _once(told)))
 
@@ -206,7 +208,7 @@ def _commands(done: TopUp, pairs: Mapping[str, Pair]) -> list[str]:
     """What collects all that is still to come."""
     if not len(done.repeats) and not done.plan["pending"].sum():
         return []
-    return [line for pair in pairs.values() for line in pair.commands(rollprof=command())]
+    return [line for pair in pairs.values() for line in pair.commands(rollprof=command_line())]
 
 
 def _once(told: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pipeline.errors import UsageError
 
@@ -24,16 +24,39 @@ def checked_url(text: str, option: str, *, like: str = "http://127.0.0.1:11000")
     Raises:
         UsageError: It is none, or it holds a password.
     """
-    try:
-        parts = urlsplit(text)
-        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:  # it is not repeated: whoever mixes options up may have typed a key
+    parts = _parts(text)
+    if parts is None:  # it is not repeated: whoever mixes options up may have typed a key
         raise UsageError(f"{option} is no http address", hint=f"Write it like {like}.")
     if parts.username or parts.password:
         raise UsageError(f"{option} holds a name or a password", hint=SHOWN_HINT)
     return text.rstrip("/")
+
+
+def base_url(text: str, option: str) -> str:
+    """An address that paths are put behind, without the slash at its end.
+
+    Raises:
+        UsageError: It is none, or it holds a password, a query or a fragment.
+    """
+    url = checked_url(text, option)
+    if "?" in url or "#" in url:
+        raise UsageError(f"{option} has something behind ? or #", hint="Write it like http://127.0.0.1:11000.")
+    return url
+
+
+def is_url(text: str) -> bool:
+    """Whether it is an address of HTTP: its host can be looked up, its port is one."""
+    return _parts(text) is not None
+
+
+def _parts(text: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        (parts.hostname or "").encode("idna")  # refuses a label that is empty or too long, as in a..b
+    except ValueError:
+        return None
+    return parts if good and text.isprintable() and " " not in text else None
 
 
 def url_of(host: str, port: int) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
+from pipeline.collect.addresses import is_url
 from pipeline.collect.client import fetched, is_reachable
 from pipeline.collect.head import CONFIG, urls_in
 from pipeline.errors import SourceError, UsageError
@@ -34,6 +35,7 @@ def needed(agents: Mapping[str, str], wanted: Iterable[str], *, where: str) -> d
 
     Raises:
         UsageError: Some of them are not there; all of these are named.
+        SourceError: The address of one is none.
     """
     wanted = sorted(set(wanted))
     missing = [name for name in wanted if name not in agents]
@@ -45,6 +47,13 @@ def needed(agents: Mapping[str, str], wanted: Iterable[str], *, where: str) -> d
             where=where,
             hint=f"{meant}There are {', '.join(sorted(agents)) or 'none'}; rows say theirs in agent_ref.name.",
         )
+    for name in wanted:
+        if not is_url(agents[name]):
+            raise SourceError(
+                f"gives the agent {name} the address {agents[name]}, which is none",
+                where=where,
+                hint="Mend its host and port there, or name the agent's address with --agent-url.",
+            )
     return {name: agents[name] for name in wanted}
 
 

@@ -1,5 +1,8 @@
 """An agent's answer → the line that it leaves: a finished rollout, or a failed attempt with its class.
 
+An answer that says itself that it failed is a failure, whatever else it holds: by `_ng_failure_class`, or by an `error`
+where its reward is no number. What counts as finished is a line that the profile takes.
+
 The classes `agent_run_error` and `agent_request_failed`, and the fields of a failure, are those of NeMo Gym 0.7
 (`rollout_collection.py`): the first says that the agent ran and failed, the second that nothing is known of it.
 """
@@ -8,16 +11,22 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping, Sequence
+import struct
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline import names
 from pipeline.collect.plans import Slot
+from pipeline.collect.said import ERROR, SHOWN, class_in, error_in, text_in
 from pipeline.sources import rows
+from pipeline.sources.rollouts import Rollouts
 from pipeline.sources.text import with_members, with_more, with_nulls
 
 RUN_ERROR, REQUEST_FAILED, TIMEOUT = "agent_run_error", "agent_request_failed", "timeout_exceeded"
+COLLECTOR_ERROR = "collector_error"
+"""What the collector itself could not cope with, in asking for one rollout or in reading its answer."""
 EMPTY, MALFORMED, WRONG_TYPE, TOO_LARGE = "empty_answer", "malformed_answer", "wrong_content_type", "answer_too_large"
 TOO_MANY_REQUESTS = 429
 RETRIED = frozenset((TOO_MANY_REQUESTS, *range(500, 600)))
@@ -27,8 +36,7 @@ OF_THE_ROW = frozenset({400, 413, 422})
 """Statuses that say that the row itself is refused: asking again would not help."""
 REACHED = "reached"
 """What an error says that the rollout has no part in: false where nobody was there who could be asked."""
-BODY_SHOWN = 2000
-CLASS = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+REFUSED_BY_PROFILE = (rows.BadLineError, struct.error, RecursionError)
 
 
 class Answer(NamedTuple):
@@ -86,25 +94,40 @@ def read_answer(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
     """What an answer means: a line of its own, or a failure whose line has to be made."""
     if answer.status != 200:  # noqa: PLR2004 - OK
         return _refused(answer)
+    with rows.numbers_of_any_length():
+        return _read(answer, slot, attempt)
+
+
+def _read(answer: Answer, slot: Slot, attempt: int) -> Read | Failure:
     text = answer.body.strip()
     if not text:
         return Failure(EMPTY, "EmptyBody", "the agent answered with nothing", answer.status)
     try:
-        with rows.numbers_of_any_length():
-            row = rows.parse(memoryview(text))
+        row = rows.parse(memoryview(text))
     except (rows.BadLineError, RecursionError) as error:
         return _no_object(answer, str(error))
+    try:
+        if rows.last(row, names.FAILURE_CLASS) is not None:
+            return _declared(row, text, slot, attempt)
+        reward = _number(rows.last(row, names.REWARD))
+        if names.REWARD not in tuple(row) or (reward is None and rows.is_truthy(rows.last(row, ERROR))):
+            return _no_rollout(row, answer)
+        return _finished(row, text, slot, attempt)._replace(reward=reward)
+    except REFUSED_BY_PROFILE as error:
+        shown = answer.body[:SHOWN].decode("utf-8", "replace")
+        message = f"profile would refuse the answer: {error}"
+        return Failure(MALFORMED, type(error).__name__, message, answer.status, shown)
+
+
+def _finished(row: Any, text: bytes, slot: Slot, attempt: int) -> Read:
+    """The line of a finished rollout, if the profile can read it."""
     keys = tuple(row)
-    if declared := _declared(row, text, slot, attempt):
-        return declared
-    if names.REWARD not in keys:
-        return _no_rollout(row, answer)
     text, nulls = with_nulls(text)
     response = rows.last(row, names.RESPONSE)
     usage = rows.last(response, names.USAGE) if isinstance(response, rows.OBJECTS) else None
     line = stamped(text, keys, slot, attempt or None)
-    reward = _number(rows.last(row, names.REWARD))
-    return Read(line, reward=reward, usage=isinstance(usage, rows.OBJECTS), nulls=nulls)
+    Rollouts().add(0, 0, 0, memoryview(line)[:-1])
+    return Read(line, usage=isinstance(usage, rows.OBJECTS), nulls=nulls)
 
 
 def failed(failure: Failure, slot: Slot, attempt: int) -> Read:
@@ -123,10 +146,18 @@ def failed(failure: Failure, slot: Slot, attempt: int) -> Read:
     return Read(stamped(text, tuple(about), slot, attempt), failure=failure)
 
 
+def not_coped_with(error: Exception) -> Failure:
+    """What failed with one rollout where nobody thought that it could: told with its place, the others go on."""
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    where = f" ({Path(place[0].filename).name}:{place[0].lineno})" if place else ""
+    message = f"the collector could not deal with the answer; please report it: {error}{where}"
+    return Failure(COLLECTOR_ERROR, type(error).__name__, message)
+
+
 def model_out_of_reach(answer: Answer) -> str:
     """What an agent says of a model that it cannot reach, in words; empty where it says nothing of the kind."""
-    said = (_error_in(_object(answer.body)) or {}) if answer.status in DID_NOT_RUN else {}
-    return (_text_in(said, "message") or "it is not there") if said.get(REACHED) is False else ""
+    said = error_in(answer.body) if answer.status in DID_NOT_RUN else {}
+    return (text_in(said, "message") or "it is not there") if said.get(REACHED) is False else ""
 
 
 def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -> bytes:
@@ -141,14 +172,14 @@ def stamped(text: bytes, keys: Sequence[str], slot: Slot, attempt: int | None) -
 
 def _refused(answer: Answer) -> Failure:
     """What an HTTP status other than OK means, with what the agent itself says of it."""
-    said = _error_in(_object(answer.body)) or {}
+    said = error_in(answer.body)
     kind = REQUEST_FAILED if answer.status in DID_NOT_RUN else RUN_ERROR
-    shown = answer.body[: BODY_SHOWN * 4].decode("utf-8", "replace")[:BODY_SHOWN]
-    named = _class_in(said)
+    shown = answer.body[: SHOWN * 4].decode("utf-8", "replace")[:SHOWN]
+    named = class_in(said)
     return Failure(
         named or kind,
-        _text_in(said, "type") or "HTTPStatus",
-        _text_in(said, "message") or f"the agent answered with status {answer.status}",
+        text_in(said, "type") or "HTTPStatus",
+        text_in(said, "message") or f"the agent answered with status {answer.status}",
         answer.status,
         None if said else shown,
         terminal=bool(said.get("terminal", answer.status in OF_THE_ROW)),
@@ -157,63 +188,44 @@ def _refused(answer: Answer) -> Failure:
 
 
 def _no_object(answer: Answer, reason: str) -> Failure:
-    shown = answer.body[:BODY_SHOWN].decode("utf-8", "replace")
+    shown = answer.body[:SHOWN].decode("utf-8", "replace")
     if "json" not in answer.content_type:
         message = f"the agent answered with {answer.content_type or 'no content type'}, not with JSON"
         return Failure(WRONG_TYPE, "ContentTypeError", message, answer.status, shown)
     return Failure(MALFORMED, "JSONDecodeError", f"the answer {reason}", answer.status, shown)
 
 
-def _declared(row: Any, text: bytes, slot: Slot, attempt: int) -> Read | None:
-    """A row that says itself that it failed."""
-    kind = rows.label_text(rows.last(row, names.FAILURE_CLASS))
-    if kind is None:
-        return None
+def _declared(row: Any, text: bytes, slot: Slot, attempt: int) -> Read:
+    """A row that says itself that it failed: its class is there and not null, as NeMo Gym has it, named or not."""
+    said = rows.last(row, names.FAILURE_CLASS)
+    kind = (rows.label_text(said) or "").strip() or names.UNNAMED_FAILURE
     failure = Failure(
         kind,
         rows.label_text(rows.last(row, names.FAILURE_TYPE)) or kind,
         rows.label_text(rows.last(row, names.FAILURE_MESSAGE)) or "the agent says that it failed",
-        terminal=bool(rows.last(row, names.FAILURE_TERMINAL)),
-        kept=not rows.last(row, names.NO_PERSIST),
+        terminal=rows.is_truthy(rows.last(row, names.FAILURE_TERMINAL)),
+        kept=not rows.is_truthy(rows.last(row, names.NO_PERSIST)),
     )
     text, nulls = with_nulls(text)
+    if said != kind:
+        text = with_members(text, {names.FAILURE_CLASS: json.dumps(kind).encode()})
     return Read(stamped(text, tuple(row), slot, attempt), failure=failure, nulls=nulls)
 
 
 def _no_rollout(row: Any, answer: Answer) -> Failure:
     """An object that is no rollout."""
-    said = _error_in(_object(answer.body)) or {}
-    shown = answer.body[:BODY_SHOWN].decode("utf-8", "replace")
+    said = error_in(answer.body)
+    shown = answer.body[:SHOWN].decode("utf-8", "replace")
     message = (
-        _text_in(said, "message")
-        or f"the answer has no {names.REWARD}; it has {', '.join(tuple(row)[:5]) or 'nothing'}"
+        text_in(said, "message")
+        or f"the answer has no {names.REWARD} that is a number; it has {', '.join(tuple(row)[:5]) or 'nothing'}"
     )
-    kind = _class_in(said) or (RUN_ERROR if said else MALFORMED)
-    return Failure(kind, _text_in(said, "type") or "NoReward", message, answer.status, None if said else shown)
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _error_in(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    error = found.get("error")
-    return error if isinstance(error, dict) else None
-
-
-def _class_in(said: Mapping[str, Any]) -> str | None:
-    text = _text_in(said, "class")
-    return text if text and CLASS.fullmatch(text) else None
-
-
-def _text_in(said: Mapping[str, Any], key: str) -> str | None:
-    value = said.get(key)
-    return value[:BODY_SHOWN] if isinstance(value, str) and value else None
+    kind = class_in(said) or (RUN_ERROR if said else MALFORMED)
+    return Failure(kind, text_in(said, "type") or "NoReward", message, answer.status, None if said else shown)
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, rows.NUMBERS) and math.isfinite(value) else None
+    try:
+        return float(value) if isinstance(value, rows.NUMBERS) and math.isfinite(value) else None
+    except OverflowError:  # a whole number beyond a double
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,6 +27,7 @@ CONNECT_SECONDS = 10.0
 LONGEST_RETRY_AFTER = 300.0
 SPARE_FILES = 64
 RUN = "/run"
+DIGITS = re.compile(r"\s*[0-9]+\s*")
 
 
 class ConnectionFault(Exception):  # noqa: N818 - it may be the agent's end, which is no error of a rollout
@@ -84,12 +86,12 @@ async def ask(opened: aiohttp.ClientSession, url: str, row: bytes, options: AskO
 
 def retry_after(header: str) -> float:
     """Seconds that a Retry-After header asks for, as a number or a date; 0 where it is neither (RFC 9110, 10.2.3)."""
-    if header.strip().isdigit():
+    if DIGITS.fullmatch(header):
         seconds = float(header)
     else:
         try:
             seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return 0.0
     return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
 
@@ -101,12 +103,12 @@ def _timed_out(error: BaseException, options: AskOptions) -> Failure:
 
 async def is_reachable(url: str, *, seconds: float = CONNECT_SECONDS) -> bool:
     """Whether something takes connections at an address."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
         async with asyncio.timeout(seconds):
             _, writer = await asyncio.open_connection(parts.hostname, port)
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError, ValueError):  # a ValueError of a host or port that is none
         return False
     writer.close()
     with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import names
-from pipeline.collect.answers import Answer, Failure, Read, failed, model_out_of_reach, read_answer
+from pipeline.collect.answers import Answer, Failure, Read, failed, model_out_of_reach, not_coped_with, read_answer
 from pipeline.collect.api_key import blotted, blotted_words
 from pipeline.collect.client import ConnectionFault, ask, session
 from pipeline.collect.keyed_rows import Key
@@ -19,6 +19,7 @@ from pipeline.collect.ledger import Ledger
 from pipeline.collect.options import AskOptions
 from pipeline.collect.outages import Outages, Watch
 from pipeline.collect.plans import Slot, line_of
+from pipeline.errors import RollprofError
 from pipeline.sources.text import with_members, with_more
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 LONGEST_PAUSE = 30.0
 SYNC_SECONDS = 5.0
+MOST_DOUBLINGS = 64
 
 
 class Work(NamedTuple):
@@ -182,15 +184,20 @@ class Asking:
         url = self.work.agents[slot.agent]
         row = line_of(self.work.plan, slot)
         stamp = with_members if names.ATTEMPT.encode() in row else with_more
-        answer = await self.answer(url, stamp(row, {names.ATTEMPT: b"%d" % attempt}))
         after = 0.0
-        found: Read | Failure
-        if isinstance(answer, Failure):
-            found = answer._replace(message=blotted_words(answer.message, self.work.key))
-        else:
-            after = self.pause_asked(url, answer.retry_after)
-            found = read_answer(answer._replace(body=blotted(answer.body, self.work.key)), slot, attempt)
-        return found if isinstance(found, Read) else failed(found, slot, attempt), after
+        found: Answer | Read | Failure
+        try:
+            found = await self.answer(url, stamp(row, {names.ATTEMPT: b"%d" % attempt}))
+            if isinstance(found, Answer):
+                after = self.pause_asked(url, found.retry_after)
+                found = read_answer(found._replace(body=blotted(found.body, self.work.key)), slot, attempt)
+        except RollprofError:  # an agent that stays away, which is no matter of one rollout
+            raise
+        except Exception as error:  # noqa: BLE001 - it is told in the line, and ends no other rollout
+            found = not_coped_with(error)
+        if isinstance(found, Read):
+            return found, after
+        return failed(found._replace(message=blotted_words(found.message, self.work.key)), slot, attempt), after
 
     async def answer(self, url: str, row: bytes) -> Answer | Failure:
         """What the agent answers; it is asked again where it, or its model, went away and came back."""
@@ -228,4 +235,4 @@ class Asking:
     def pause(self, key: Key, attempt: int) -> float:
         """Seconds before the next attempt: twice as long each time, and up to half of it left to chance."""
         chance = random.Random(f"{self.options.seed} {key[0]} {key[1]} {attempt}").uniform(0.5, 1.0)  # noqa: S311
-        return min(LONGEST_PAUSE, self.options.backoff * 2.0 ** (attempt - 1)) * chance
+        return min(LONGEST_PAUSE, self.options.backoff * 2.0 ** min(attempt - 1, MOST_DOUBLINGS)) * chance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -63,9 +64,20 @@ def read_dataset(path: Path, options: PlanOptions) -> list[Row]:
 
 def _texts(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
+    _check_file(path)
     for line, (_, view, _) in enumerate(lines_of(open_source(path, hint=HINT).whole()), 1):
         if text := bytes(view).strip(rows.SPACE):
             yield line, text
+
+
+def _check_file(path: Path) -> None:
+    """Refuses what cannot be read again, which --resume does with a dataset that it is given."""
+    if str(path) == "-" or (os.path.exists(path) and not os.path.isfile(path)):  # noqa: PTH110, PTH113 - raise nothing
+        raise SourceError(
+            "a dataset has to be a file, which --resume can read again",
+            where=names.shown(path),
+            hint="Write what comes through a pipe to a file first, and name that.",
+        )
 
 
 def _row(text: bytes, options: PlanOptions) -> Row:
@@ -75,11 +87,14 @@ def _row(text: bytes, options: PlanOptions) -> Row:
     task = rows.last(row, names.TASK)
     task = None if task is None else rows.whole_number(task, names.TASK)
     params = rows.last(row, names.PARAMS)
-    if not isinstance(params, rows.OBJECTS) or "input" not in tuple(params):
+    asked = rows.last(params, "input") if isinstance(params, rows.OBJECTS) else None
+    if asked is None:
         raise rows.BadLineError(f"has no {names.PARAMS}.input")
+    if not isinstance(asked, (str, *rows.LISTS)):
+        raise rows.BadLineError(f"has {rows.kind_of(asked)} as {names.PARAMS}.input, which is text or a list")
     if options.add_seed:
         extra_body(params)
-    own = rows.agent_name(rows.last(row, names.AGENT_REF))
+    own = _own_agent(rows.last(row, names.AGENT_REF))
     agent = own or options.agent
     if not agent:
         raise rows.BadLineError("names no agent (--agent NAME is for such rows)")
@@ -87,6 +102,14 @@ def _row(text: bytes, options: PlanOptions) -> Row:
     if repeats is None:
         raise rows.BadLineError(f"is for {agent}, whose repeats --num-repeats does not say")
     return Row(text, task, agent, bool(own), repeats)
+
+
+def _own_agent(reference: object) -> str | None:
+    """The agent that a row names itself; none where it names none, which is not the same as naming it by no text."""
+    name = rows.last(reference, "name") if isinstance(reference, rows.OBJECTS) else reference
+    if name is not None and not isinstance(name, str):
+        raise rows.BadLineError(f"names its agent by {rows.kind_of(name)} in {names.AGENT_REF}, which no server has")
+    return rows.agent_name(reference)
 
 
 def _refusal(path: Path, bad: Sequence[tuple[int, str]]) -> FaultsError:

@@ -61,6 +61,6 @@ def _url(entry: Any) -> str | None:
     """The address in `{responses_api_agents: {…: {host, port}}}`; None where it is something else."""
     group = entry.get(GROUP) if isinstance(entry, dict) else None
     first = next(iter(group.values()), None) if isinstance(group, dict) else None
-    if not isinstance(first, dict) or not isinstance(first.get("port"), int):
+    if not isinstance(first, dict) or type(first.get("port")) is not int:
         return None
     return url_of(str(first.get("host") or "127.0.0.1"), first["port"])

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import names
-from pipeline.errors import Exit, FaultsError
+from pipeline.errors import Exit, FaultsError, SourceError
 from pipeline.sources import rows
 from pipeline.sources.files import open_source
-from pipeline.sources.lines import lines_of
+from pipeline.sources.lines import compression_of, lines_of
 
 Key = tuple[int, int]
 
@@ -45,6 +45,24 @@ def key_of(path: Path, line: int, row: Any) -> Key:
     except rows.BadLineError as error:
         raise bad_line(path, line, str(error)) from None
     return task, rollout
+
+
+def check_plain(path: Path, head: bytes) -> None:
+    """Refuses a file whose bytes are not those of its lines.
+
+    Args:
+        path: The file.
+        head: Its first four bytes.
+
+    Raises:
+        SourceError: It is compressed.
+    """
+    if kind := compression_of(head):
+        raise SourceError(
+            f"is compressed ({kind}), but a collection goes on with plain lines",
+            where=names.shown(path),
+            hint="Decompress it under this name first; nothing was changed or sent.",
+        )
 
 
 def bad_line(path: Path, line: int, reason: str) -> FaultsError:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline import names
+from pipeline.collect.keyed_rows import check_plain
 from pipeline.errors import SourceError
 from pipeline.leftovers import undisturbed, undone
 from pipeline.output.files import unwritable
@@ -100,6 +101,7 @@ class Ledger:
         failures: Failed attempts; the file is made with the first of them.
         cut: What was cut off, in words.
         begun: Whether there is something to go on with; a new file is not left behind without.
+        beside: Files that mean nothing without it.
     """
 
     def __init__(self, rollouts: Path, failures: Path) -> None:
@@ -107,11 +109,13 @@ class Ledger:
         self.failures = Log(failures)
         self.cut: list[str] = []
         self.begun = True
+        self.beside: list[Path] = []
 
     def discard(self) -> None:
-        """Removes the file of rollouts, if the collection ended before it began."""
+        """Removes the file of rollouts and what goes with it, if the collection ended before it began."""
         if not self.begun:
-            self.rollouts.path.unlink(missing_ok=True)
+            for path in (self.rollouts.path, *self.beside):
+                path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """Syncs both files."""
@@ -129,7 +133,7 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
         new: Whether the rollouts file must not be there.
 
     Raises:
-        SourceError: They cannot be written or locked, or are being collected or topped up.
+        SourceError: They cannot be written or locked, are compressed, or are being collected or topped up.
     """
     ledger = Ledger(rollouts, failures)
     ledger.rollouts.open(new=new)
@@ -142,8 +146,11 @@ def open_ledger(rollouts: Path, failures: Path, *, new: bool) -> Iterator[Ledger
             lock(ledger.rollouts.descriptor, rollouts)
         if failures.exists():
             ledger.failures.open()
-        for log in (ledger.rollouts, ledger.failures):
-            if log.descriptor >= 0 and (cut := log.cut_torn_line()):
+        logs = [log for log in (ledger.rollouts, ledger.failures) if log.descriptor >= 0]
+        for log in logs:
+            check_plain(log.path, os.pread(log.descriptor, 4, 0))
+        for log in logs:
+            if cut := log.cut_torn_line():
                 ledger.cut.append(f"{names.shown(log.path)}: a torn last line of {cut:,} bytes was cut off")
         with undone(ledger.sync), undone(ledger.discard):
             yield ledger

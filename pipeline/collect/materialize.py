@@ -7,6 +7,7 @@ index goes on per task. The text of a row stays as it is but for what is changed
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from pipeline import names
 from pipeline.collect.datasets import Row
 from pipeline.collect.extra_body import extra_body
 from pipeline.collect.options import PlanOptions
+from pipeline.errors import SourceError
 from pipeline.output.files import whole_files
 from pipeline.sources import rows
 from pipeline.sources.numbering import numbered_past_own
@@ -42,6 +44,24 @@ def planned(dataset: Sequence[Row], options: PlanOptions) -> Iterator[Planned]:
             seeded = _seeded(text, rollout) if options.add_seed else text
             key = {names.TASK: b"%d" % task, names.ROLLOUT: b"%d" % rollout}
             yield Planned(task, rollout, with_more(seeded, key) + b"\n")
+
+
+def check_room(path: Path, dataset: Sequence[Row]) -> None:
+    """Finds out before anything is made whether a plan can fit on the disk.
+
+    Raises:
+        SourceError: The rows alone, repeated, need more than is free there.
+    """
+    folder = next((one for one in path.absolute().parents if one.is_dir()), None)
+    free = shutil.disk_usage(folder).free if folder else 0
+    needed = sum(len(row.text) * row.repeats for row in dataset)
+    if needed > free:
+        number = sum(row.repeats for row in dataset)
+        raise SourceError(
+            f"{number:,} planned rollouts take {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free",
+            where=names.shown(path),
+            hint="Plan fewer repeats or rows, or choose another --output; nothing was sent.",
+        )
 
 
 def write_plan(path: Path, plan: Iterator[Planned]) -> int:

@@ -14,6 +14,9 @@ from pipeline.errors import UsageError
 DEFAULT = "_default"
 """The name that stands for every agent without repeats of its own, as the peer spells it."""
 MEGABYTE = 1 << 20
+MOST_REPEATS = 1_000_000
+"""A row gets fewer rollouts than that."""
+SHOWN = 40
 
 
 class PlanOptions(BaseModel):
@@ -100,7 +103,11 @@ def parse_repeats(given: Iterable[str]) -> dict[str, int]:
     for text in (part for one in given for part in one.split(",")):
         name, equals, number = text.rpartition("=")
         name = name.strip() if equals else DEFAULT
-        if not (name and number.strip().isascii() and number.strip().isdigit() and int(number) > 0):
+        number = number.strip()
+        if number.isascii() and number.isdigit() and len(number.lstrip("0")) > len(str(MOST_REPEATS)) - 1:
+            hint = f"A row gets fewer than {MOST_REPEATS:,} rollouts; top up what needs more."
+            raise UsageError(f"--num-repeats {text[:SHOWN]!r} is more than can be meant", hint=hint)
+        if not (name and number.isascii() and number.isdigit() and int(number) > 0):
             raise UsageError(f"--num-repeats {text!r} is no number of repeats", hint="Write N or AGENT=N, from 1 on.")
         if name in repeats:
             raise UsageError(f"--num-repeats says twice how often {name} repeats", hint="Leave one of them out.")

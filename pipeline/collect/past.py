@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import names
 from pipeline.collect.keyed_rows import Key, key_of, keyed_rows
 from pipeline.collect.plans import Slot
-from pipeline.errors import UsageError
+from pipeline.errors import Exit, FaultsError, UsageError
 from pipeline.sources import rows
 
 SHOWN = 10
@@ -41,11 +41,11 @@ def read_past(rollouts: Path, failures: Path) -> Past:
 
     Raises:
         SourceError: A file cannot be read.
-        FaultsError: A line of them cannot be used.
+        FaultsError: A line of them cannot be used, or two rollouts share their key.
     """
     past = Past(set(), Counter(), {}, set())
     if rollouts.exists():
-        past.finished.update(key_of(rollouts, line, row) for line, _, _, row in keyed_rows(rollouts))
+        past.finished.update(_finished(rollouts))
     if failures.exists():
         for line, _, _, row in keyed_rows(failures):
             key = key_of(failures, line, row)
@@ -54,6 +54,34 @@ def read_past(rollouts: Path, failures: Path) -> Past:
             if rows.last(row, names.FAILURE_TERMINAL):
                 past.terminal.add(key)
     return past
+
+
+def _finished(rollouts: Path) -> Iterable[Key]:
+    """The keys of finished rollouts, each of which may be there once, as the profile has it."""
+    lines: dict[Key, int] = {}
+    shared: dict[Key, list[int]] = {}
+    for line, _, _, row in keyed_rows(rollouts):
+        key = key_of(rollouts, line, row)
+        if (first := lines.setdefault(key, line)) != line:
+            shared.setdefault(key, [first]).append(line)
+    if shared:
+        raise _doubled(names.shown(rollouts), shared)
+    return lines
+
+
+def _doubled(where: str, shared: Mapping[Key, Sequence[int]]) -> FaultsError:
+    """The refusal for rollouts that share their keys, in the words of the profile."""
+    found = [(key, line) for key, lines in shared.items() for line in lines]
+    listed = [f"  {where}:{line} (task {key[0]}, rollout {key[1]})" for key, line in found[:SHOWN]]
+    listed += [f"  and {len(found) - SHOWN:,} more"] if len(found) > SHOWN else []
+    return FaultsError(
+        "\n".join([f"{len(found):,} rollouts share their key with another:", *listed]),
+        exit_code=Exit.CONTRACT,
+        counts={"duplicate_rollouts": len(found)},
+        keys={"duplicate_rollouts": list(shared)[:SHOWN]},
+        places={"duplicate_rollouts": [f"{where}:{line}" for _, line in found[:SHOWN]]},
+        hint="Take all but one line of each key out; nothing was sent.",
+    )
 
 
 def check_past(past: Past, slots: Sequence[Slot], rollouts: Path) -> None:

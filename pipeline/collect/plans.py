@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import names
-from pipeline.collect.keyed_rows import Key, bad_line, key_of, keyed_rows
+from pipeline.collect.keyed_rows import Key, bad_line, check_plain, key_of, keyed_rows
 from pipeline.errors import SourceError
 from pipeline.sources import rows
+from pipeline.sources.lines import unreadable
 from pipeline.sources.text import members, without_indices
 
 Kept = tuple[tuple[str, bytes], ...]
@@ -40,9 +41,10 @@ def read_plan(path: Path) -> list[Slot]:
     """The planned rollouts of materialized inputs.
 
     Raises:
-        SourceError: The file cannot be read.
+        SourceError: The file cannot be read, or is compressed: places in it would mean nothing.
         FaultsError: A line is no planned rollout, or plans one that another line plans already.
     """
+    _check_plain(path)
     known: dict[Kept, Kept] = {}
     before, kept = b"", Kept()
     slots: list[Slot] = []
@@ -60,6 +62,15 @@ def read_plan(path: Path) -> list[Slot]:
             before, kept = row_text, tuple(_kept(row_text))
         slots.append(Slot(key, agent, known.setdefault(kept, kept), offset, len(text)))
     return slots
+
+
+def _check_plain(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        raise unreadable(names.shown(path), error) from error
+    check_plain(path, head)
 
 
 def _kept(row: bytes) -> Iterator[tuple[str, bytes]]:

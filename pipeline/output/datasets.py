@@ -35,11 +35,12 @@ class TaskSet(NamedTuple):
 
 
 class Wrote(NamedTuple):
-    """What was written to a file: how many lines, and the SHA-256 of its bytes."""
+    """What was written to a file: how many lines, the SHA-256 of its bytes, and whether a file was there before."""
 
     path: Path
     lines: int
     sha256: str
+    replaced: bool
 
 
 def write_sets(
@@ -99,7 +100,7 @@ class _Sink:
             told = self._of.tasks.drop(SAMPLE_PLACE)
             told.with_columns(pl.Series(LINE, texts, dtype=pl.String)).write_parquet(content)
             self._write(content.getbuffer())
-        return Wrote(self._of.path, self._lines, self._hash.hexdigest())
+        return Wrote(self._of.path, self._lines, self._hash.hexdigest(), self._of.path.is_file())
 
     def _write(self, content: bytes | memoryview) -> None:
         self._hash.update(content)

@@ -44,7 +44,7 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
             stack.enter_context(undone(partial(_remove, path)))
             with _telling(shown):
                 _check_place(target)
-                files.append(stack.enter_context(_create(path)))
+                files.append(stack.enter_context(_closed(_create(path))))
         with _telling(paths[0]):
             yield files
         for file, shown in zip(files, paths, strict=True):
@@ -140,6 +140,19 @@ def unwritable(path: Path, error: OSError, written: Sequence[Path] = ()) -> Sour
 
 def _create(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb", buffering=1 << 18)
+
+
+@contextlib.contextmanager
+def _closed(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Closes a file that may be unfinished, whose buffer is then nobody's matter, even where it cannot be written.
+
+    A finished one is closed before.
+    """
+    try:
+        yield file
+    finally:
+        with contextlib.suppress(OSError):
+            file.close()
 
 
 def _remove(path: Path) -> None:

@@ -46,12 +46,12 @@ class Pair(NamedTuple):
         rollouts file were gone.
 
         Args:
-            rollprof: How the user calls our command.
+            rollprof: How our command is typed in a shell.
         """
         inputs, rollouts = map(_quoted, (self.inputs.path, self.path))
         return [
             f"gym eval run --no-serve --resume --input {inputs} --output {rollouts}",
-            f"{shlex.quote(rollprof)} eval run --no-serve --resume --output {rollouts}",
+            f"{rollprof} eval run --no-serve --resume --output {rollouts}",
         ]
 
 

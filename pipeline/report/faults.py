@@ -35,7 +35,8 @@ REMEDY = {
     "duplicate_inputs": "Each (task, rollout) may be planned once.",
     "duplicate_rollouts": "Choose with --on-duplicate first or --on-duplicate last.",
     "extra_rollouts": "Give the inputs that planned them, or leave them out with --on-extra drop.",
-    "missing_rollouts": "Profile what is there with --partial, or collect the rest: gym eval run --resume.",
+    "missing_rollouts": "Profile what is there with --partial, or collect the rest: "
+    "gym eval run --resume, or rollprof eval run --resume.",
 }
 
 

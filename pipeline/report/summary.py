@@ -29,8 +29,9 @@ def completion_text(counts: dict[str, int | float], fates: pl.DataFrame, options
         f"{counts['partial_input_rows']:,} partial",
         f"{counts['missing_input_rows']:,} without rollouts (dropped)",
     )
+    share = f"{counts['reward_profile_completion_pct']:.2f} %" if planned else "nothing was planned"
     lines = [
-        f"Rollouts  {done:,} of {planned:,} finished ({counts['reward_profile_completion_pct']:.2f} %)",
+        f"Rollouts  {done:,} of {planned:,} finished ({share})",
         f"Tasks     {counts['total_input_rows']:,}: {', '.join(parts)}",
         f"Masked    {masked:,}" + (f", {treated}" if masked else ""),
         f"Unscored  {counts['unscored_rollout_rows']:,}",

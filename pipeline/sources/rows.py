@@ -54,16 +54,29 @@ def parse(line: memoryview) -> Any:
     try:
         row = _parsed(line)
         if type(row) is dict:  # the standard parser read it, which lets surrogates in UTF-8 pass
-            str(line, "utf-8")
+            _check_text(line)
     except RecursionError:
         raise BadLineError("is nested deeper than the parser allows") from None
-    except UnicodeDecodeError as error:
-        raise BadLineError(f"is not UTF-8 (byte {error.start})") from None
     except ValueError as error:
+        _check_text(line)
         raise BadLineError(f"is not JSON ({_reason(error)})") from None
     if type(row) not in OBJECTS:
         raise BadLineError(f"holds {kind_of(row)}, not an object")
     return row
+
+
+def _check_text(line: memoryview) -> None:
+    """Refuses bytes that are no text of JSON, whose own parser takes a NUL for a sign of UTF-16.
+
+    Raises:
+        BadLineError: They are not UTF-8, or hold a NUL.
+    """
+    try:
+        text = str(line, "utf-8")
+    except UnicodeDecodeError as error:
+        raise BadLineError(f"is not UTF-8 (byte {error.start})") from None
+    if "\0" in text:
+        raise BadLineError(f"is not JSON (a NUL at byte {bytes(line).index(0)})")
 
 
 @contextlib.contextmanager

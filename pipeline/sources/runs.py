@@ -15,6 +15,7 @@ from pipeline.sources.files import Source, absent, open_source
 from pipeline.sources.lines import lines_of
 
 SHOWN = 10
+TABLES = (".csv", ".tsv")
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,9 @@ class _Found:
         elif names.is_beside_a_run(path.name):
             self.passed_over.append(path)
         elif not in_folder:
+            if path.suffix in TABLES and _is_file(path) and not _may_be_rollouts(path):
+                hint = "Rollouts are JSON lines, or a Parquet file of rollprof export."
+                raise SourceError("is no JSONL (a CSV?)", where=names.shown(path), hint=hint)
             self.take("rollouts", path, note=note)
         elif path.name.endswith(names.ROLLOUT_SUFFIXES):
             if _may_be_rollouts(path):
@@ -277,6 +281,12 @@ def _no_rollouts(found: _Found, named: list[str]) -> Exception:
             where=", ".join(named[:3]),
             hint="Name the rollouts that it was made from; rollprof query takes a profile itself.",
         )
+    if found.inputs and len(named) == 1 and Path(named[0]).is_file():
+        stem, ending, _ = str(names.stem_of(Path(named[0]))).rpartition(names.INPUTS)
+        paths = [stem + suffix for suffix in names.ROLLOUT_SUFFIXES if ending]
+        there = next((path for path in paths if Path(path).is_file()), None)
+        hint = f"The rollouts are {names.shown(there)}." if there else "Name the rollouts that they planned."
+        return SourceError("these are materialized inputs, and no rollouts", where=named[0], hint=hint)
     empty = [path for path in found.passed_over if path.name.endswith(names.ROLLOUT_SUFFIXES) and _is_empty(path)]
     if empty:
         hint = "A run that has just begun has none yet. The first row of rollouts has response or reward."

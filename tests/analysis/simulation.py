@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from pipeline.analysis.intervals import across_repeats, bootstrap_means, clustered_means
+from pipeline.analysis.intervals import across_repeats, bootstrap_means
+from pipeline.clustered import clustered_means
 from pipeline.frames.lazy import collect
 
 RUNS = 4000

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.analysis import resampling
-from pipeline.analysis.intervals import across_repeats, bootstrap_means, clustered_means
+from pipeline.analysis.intervals import across_repeats, bootstrap_means
+from pipeline.clustered import clustered_means
 from pipeline.frames.lazy import collect
 
 T_975 = {1: 12.706204736432095, 2: 4.302652729911275, 3: 3.182446305284263, 4: 2.7764451051977987}

@@ -125,7 +125,9 @@ def test_a_gate(words: list[str], exit_code: int, said: str, folder: Path) -> No
     assert ("bad.jsonl: the score fell" in done.stderr) == (exit_code == 5)
     assert done.stdout.count("worse") > 0
     if "--json" in words:
-        assert json.loads(done.stdout)["comparisons"][0]["verdict"] == "worse"
+        told = json.loads(done.stdout)
+        assert (told["comparisons"][0]["verdict"], told["kind"], told["exit_code"]) == ("worse", "gate", 5)
+        assert said in told["message"]
 
 
 def test_the_gate_names_the_candidate(folder: Path) -> None:
@@ -180,7 +182,6 @@ def test_files(folder: Path) -> None:
     )
     for name in ("bad.jsonl", "good_materialized_inputs.jsonl"):
         assert_refused(compare(folder, "good.jsonl", "bad.jsonl", "-o", name), 2, "would overwrite")
-        assert_refused(compare(folder, "good.jsonl", "bad.jsonl", "-o", name, "-f", "csv"), 2, "would overwrite")
     rows = list(csv.DictReader(io.StringIO(compare(folder, "good.jsonl", "bad.jsonl", "-f", "csv").stdout)))
     assert rows[0]["measure"] == "reward"
 
@@ -203,7 +204,7 @@ def test_renumbered_tasks(folder: Path) -> None:
 def test_one_prompt_for_all(folder: Path) -> None:
     plan, done = rows_of(GOOD)
     for row in plan:
-        row |= prompt(0)
+        row.update(prompt(0))
         row.pop("uuid")
         row.pop("level")
     write(folder, "blank", plan, done)
@@ -412,7 +413,7 @@ def test_the_rules_of_the_base_count(folder: Path) -> None:
     assert "two has rules of its own (reward >= 0.75), which do not count here" in done.stderr
     assert "28 of 28 scores are neither 0 nor 1; what passes is decided by reward >= 0.25" in done.stderr
     assert "reward >= 0.25; tasks" in done.stdout
-    assert_refused(compare(folder, "one", "two", "-o", "one/rollprof.yaml"), 2, "would overwrite")
+    assert_refused(compare(folder, "one", "two", "-o", "one/rollprof.yaml", "-f", "csv"), 2, "would overwrite")
 
 
 def test_numbers_at_the_end_of_doubles(folder: Path) -> None:

@@ -123,6 +123,15 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         (["-c", "typo.yaml"], 2, ["typo.yaml: model.urll is no key", "Did you mean url?"]),
         (["-c", "good.yaml", "-e", "numeric_answer"], 2, ["--environment goes without --config"]),
         (["-c", "good.yaml", "--agent-name", "a"], 2, ["--agent-name goes without --config"]),
+        (["-c", "control.yaml"], 2, [r"'a\x1b[31m' is no name of an agent"]),
+        (["-c", "unnamed.yaml"], 2, ["'' is no name of an agent"]),
+        (["-c", "half.yaml"], 3, ["half.yaml: is no YAML: half a letter"]),
+        (["-c", "twice.yaml"], 3, ["twice.yaml: is no YAML: the key 'agents' stands there twice"]),
+        (["-c", "deep.yaml"], 3, ["deep.yaml: is no YAML: it is nested deeper than 50"]),
+        (["-c", "kind.yaml"], 2, ["numeric_answer: tolerance: Input should be a valid number"]),
+        (["-e", "numeric_answer", "--agent-name", ""], 2, ["'' is no name of an agent"]),
+        (["-e", "a\x1b[31m:B"], 2, [r"no environment 'a\x1b[31m:B'"]),
+        (["-e", "exiting_grader:Thing"], 3, ["exiting_grader:Thing cannot be imported: SystemExit: 0"]),
         (["-e", "numeric_answer", "--model", "m"], 2, ["--model-url"]),
         (["-e", "numeric_answer", "--model-url", "http://h"], 2, ["--model"]),
         (["-e", "numeric_answer", "--model", "m", "--model-url", "nonsense"], 2, ["no http address"]),
@@ -136,7 +145,16 @@ def test_refused(args: list[str], exit_code: int, named: list[str], tmp_path: Pa
     (tmp_path / "broken.yaml").write_text("agents: [")
     (tmp_path / "typo.yaml").write_text("agents: {a: {environment: numeric_answer}}\nmodel: {urll: x}\n")
     (tmp_path / "good.yaml").write_text("agents: {a: {environment: numeric_answer}}\n")
+    agent = "{environment: numeric_answer}"
+    (tmp_path / "control.yaml").write_text(f'agents: {{"a\\e[31m": {agent}}}')
+    (tmp_path / "unnamed.yaml").write_text(f"agents: {{'': {agent}}}")
+    (tmp_path / "half.yaml").write_text(f'agents: {{"\\ud800": {agent}}}')
+    (tmp_path / "twice.yaml").write_text(f"agents: {{a: {agent}}}\n" * 2)
+    (tmp_path / "deep.yaml").write_text("[" * 20_000 + "]" * 20_000)
+    (tmp_path / "kind.yaml").write_text("agents: {a: {environment: numeric_answer, options: {tolerance: x}}}")
+    (tmp_path / "exiting_grader.py").write_text("import sys\nsys.exit(0)\n")
     done = run(["env", "start", *ANY, *args], tmp_path)
+    assert "\x1b" not in done.stderr
     assert_refused(done, exit_code, *named)
 
 

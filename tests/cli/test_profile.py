@@ -104,7 +104,16 @@ class TestRun:
     @pytest.mark.parametrize("name", BESIDE_A_RUN[::2])
     def test_what_lies_beside_rollouts_is_none_when_named(self, name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(gz(LIKE_ROLLOUTS) if name.endswith(".gz") else LIKE_ROLLOUTS)
-        assert_refused(run_command(["profile", name], tmp_path), 3, name, "no rollouts found")
+        assert_refused(run_command(["profile", name], tmp_path), 3, name, "no rollouts")
+
+    def test_what_was_meant_is_said(self, tmp_path: Path) -> None:
+        write_run(tmp_path)
+        done = run_command(["profile", f"run{INPUTS}"], tmp_path)
+        assert_refused(done, 3, "these are materialized inputs", "The rollouts are run.jsonl.")
+        (tmp_path / "t.csv").write_text("task,reward\n1,0.5\n")
+        assert_refused(run_command(["profile", "t.csv", "--rollouts-only"], tmp_path), 3, "is no JSONL (a CSV?)")
+        write_run(tmp_path, "none", plan=[], done=[])
+        assert "0 of 0 finished (nothing was planned)" in run_command(["profile", "none.jsonl"], tmp_path).stdout
 
     @pytest.mark.parametrize("content", [None, b"", b'\n{"note":1}\n'])
     def test_a_folder_without_rollouts(self, content: bytes | None, tmp_path: Path) -> None:

@@ -42,6 +42,26 @@ def test_the_run_stands_before_or_behind_the_name(words: list[str], folder: Path
     assert [(row["_ng_task_index"], row["passed"]) for row in rows] == [(0, 0), (1, 1), (2, 1)]
 
 
+@pytest.mark.parametrize(
+    ("rules", "passed", "said"),
+    [
+        ("pass_threshold: 0.5", [0, 1, 1], "threshold=0.5, as these rules say"),
+        ("pass_threshold: 0\nagents: {a: 0.5}", [2, 2, 2], "thresholds of single agents, which do not count here"),
+        ("score: output_tokens\npass_threshold: 0", [0, 0, 1], "judges the reward: a rollout passes if reward >= 1"),
+    ],
+)
+def test_the_threshold_is_that_of_the_rules_of_the_run(rules: str, passed: list[int], said: str, folder: Path) -> None:
+    (folder / "rollprof.yaml").write_text(rules)
+    done = run_command(["query", "pass_rates", "r.jsonl", "--json"], folder)
+    assert [row["passed"] for row in rows_of(done)] == passed
+    assert "Rules: rollprof.yaml" in done.stderr
+    assert said in done.stderr
+    given = run_command(["query", "pass_rates", "r.jsonl", "--json", "-p", "threshold=1"], folder)
+    assert ([row["passed"] for row in rows_of(given)], "rules" in given.stderr) == ([0, 0, 1], False)
+    refused = run_command(["query", "pass_rates", "r.jsonl", "-o", "rollprof.yaml", "-f", "csv"], folder)
+    assert (refused.exit_code, "would overwrite" in refused.stderr) == (2, True)
+
+
 def test_sql_over_every_frame(folder: Path) -> None:
     assert sql(folder, 'select sum("a/b") as s, max("odd *") as m from rollouts') == [{"s": 3, "m": 1}]
     assert sql(folder, 'select "mean/reward" as m from tasks order by 1') == [{"m": 0.0}, {"m": 0.25}, {"m": 0.5}]
@@ -94,6 +114,23 @@ def test_a_file_says_its_format_by_its_name(suffix: str, folder: Path) -> None:
     assert content.startswith(starts[suffix])
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-o", "h.xlsx"], "Known are .csv, .json, .jsonl, .md, .parquet and .txt"),
+        (["-o", "h.csv.gz"], ".gz is no format"),
+        (["-o", "h.parquet", "-f", "csv"], "h.parquet: is to hold csv, not parquet"),
+        (["-o", "h.txt", "--json"], "h.txt: is to hold json, not txt"),
+    ],
+)
+def test_a_name_that_says_another_format(words: list[str], said: str, folder: Path) -> None:
+    done = run_command(["query", "pass_rates", "r.jsonl", *words], folder)
+    assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
+    assert not list(folder.glob("h.*"))
+    assert run_command(["query", "pass_rates", "r.jsonl", "-f", "csv", "-o", "h.tsv"], folder).exit_code == 0
+    assert run_command(["query", "pass_rates", "r.jsonl", "-o", "h"], folder).exit_code == 0
+
+
 def test_the_same_bytes_on_a_terminal_and_in_a_pipe(folder: Path) -> None:
     done = run_command(["query", "pass_rates", "r.jsonl", "-q"], folder)
     assert done.stdout.splitlines()[0].split()[:2] == ["_ng_task_index", "_agent"]
@@ -102,8 +139,11 @@ def test_the_same_bytes_on_a_terminal_and_in_a_pipe(folder: Path) -> None:
 
 MISTAKES = [
     (["query"], "no query named"),
-    (["query", "r.jsonl"], "no query is named 'r.jsonl'"),
+    (["query", "r.jsonl"], "r.jsonl is a run; name a query before it"),
     (["query", "nope", "r.jsonl"], "no query is named 'nope'"),
+    (["query", "hardst", "r.jsonl"], "Did you mean hardest?"),
+    (["query", "pass_rates", "r.jsonl", "--by", "input.a.b"], "--field b=input.a.b --by b"),
+    (["query", "pass_rates", "r.jsonl", "--raw"], "--raw is an option of show."),
     (["query", "pass_rates", "r.jsonl", "-p", "nope=1"], "takes threshold"),
     (["query", "pass_rates", "r.jsonl", "-p", "threshold=x"], "threshold=x"),
     (["query", "pass_rates", "r.jsonl", "--by", "nope"], "no column 'nope'"),

@@ -83,6 +83,9 @@ def test_samples_are_written_as_they_stand(tmp_path: Path) -> None:
     assert "3 lines in out/set.jsonl" in done.stdout
     assert "every row has temperature 0.5: what options of that run put there stays" in done.stderr
     assert sorted(contents_of(tmp_path / "out")) == ["set.jsonl", "set.manifest.json"]
+    assert "replaced" not in done.stdout
+    again = select(tmp_path, "-o", "out/set.jsonl")
+    assert "3 lines in out/set.jsonl (a file of this name was replaced)" in again.stdout
 
 
 def test_the_manifest_says_where_it_comes_from(tmp_path: Path) -> None:

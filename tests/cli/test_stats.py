@@ -158,6 +158,29 @@ def test_one_long_table_for_programs(suffix: str, folder: Path) -> None:
     assert {"value", "interval", "low", "high", "tasks", "rollouts", "pass_rule", "note"} <= set(found.columns)
 
 
+def test_people_see_few_figures_of_groups_unless_they_choose(folder: Path) -> None:
+    few = run_command(["stats", "r.jsonl", "--by", "level"], folder)
+    assert "groups have mean score, pass rate, pass@k here (--figure NAME for others)" in few.stderr
+    assert "pass^" in few.stdout
+    of_groups = [line for line in few.stdout.splitlines() if "pass" in line and "(all)" not in line]
+    assert of_groups
+    assert not any("pass^" in line for line in of_groups)
+    rows, _ = stats(folder, "--by", "level", "--figure", "pass^k", "--figure", "ICC")
+    assert {row["figure"] for row in rows} == {"pass^k", "ICC"}
+    assert {row["scope"] for row in rows} == {"agent", "group"}
+    refused = run_command(["stats", "r.jsonl", "--figure", "pass@4"], folder)
+    assert_refused(refused, 2, "--figure 'pass@4'", "pass@k")
+
+
+def test_a_share_beyond_what_shares_can_be_is_of_few_tasks(tmp_path: Path) -> None:
+    write(tmp_path, [rollout(task, repeat, float(task)) for task in range(2) for repeat in range(2)])
+    rows, _ = stats(tmp_path)
+    notes = {row["figure"]: row["note"] for row in rows if row["interval"] == "clustered by task (t)"}
+    assert (notes["pass rate"], notes["pass@k"], notes["mean score"], notes["avg@k"]) == ("few tasks",) * 2 + (
+        None,
+    ) * 2
+
+
 def test_limit(folder: Path) -> None:
     rows, told = stats(folder, "--limit", "3")
     assert len(rows) == 3
@@ -187,13 +210,16 @@ def two_agents(tmp_path: Path) -> Path:
 
 def test_rules(two_agents: Path) -> None:
     (two_agents / "rollprof.yaml").write_text("agents: {a: 0}")
-    rows, told = stats(two_agents, "--pass-threshold", "b=0.5", "--pass-threshold", "c=1")
+    rows, told = stats(two_agents, "--pass-threshold", "b=0.5")
     assert values(rows, "pass rate") == pytest.approx([1.0, 2 / 3])
     assert {row["pass_rule"] for row in rows if row["figure"] == "pass rate"} == {
-        "reward >= 1, a: reward >= 0, b: reward >= 0.5, c: reward >= 1"
+        "reward >= 1, a: reward >= 0, b: reward >= 0.5"
     }
     assert "Rules: rollprof.yaml" in told
-    assert "a threshold for 'c', which is no agent of this run: a, b" in told
+    refused = run_command(["stats", "r.jsonl", "--pass-threshold", "c=1"], two_agents)
+    assert_refused(refused, 2, "--pass-threshold c=…: no agent is called so", "There are a, b.")
+    (two_agents / "rollprof.yaml").write_text("agents: {c: 1}")
+    assert "a threshold for 'c', which is no agent of this run: a, b" in stats(two_agents)[1]
     (two_agents / "mine.yaml").write_text("score: other")
     rows, told = stats(two_agents, "--rules", "mine.yaml")
     assert values(rows, "pass rate") == pytest.approx([2 / 3, 2 / 3])
@@ -202,7 +228,9 @@ def test_rules(two_agents: Path) -> None:
 
 def test_rules_are_not_overwritten(two_agents: Path) -> None:
     (two_agents / "mine.yaml").write_text("score: other")
-    refused = run_command(["stats", "r.jsonl", "-q", "--rules", "mine.yaml", "-o", "mine.yaml"], two_agents)
+    refused = run_command(
+        ["stats", "r.jsonl", "-q", "--rules", "mine.yaml", "-o", "mine.yaml", "-f", "csv"], two_agents
+    )
     assert_refused(refused, 2, "mine.yaml", "overwrite")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,12 +47,12 @@ def test_every_reason_has_its_evidence_and_its_command(tmp_path: Path) -> None:
         ("same_task", 3, ["2", "3"]),
     ]
     words = shlex.split(rows[0]["command"])
-    assert words == ["rollprof", "show", "a run", "0"]
-    shown = run_command([*words[1:], "--format", "jsonl"], tmp_path)
+    assert words[-3:] == ["show", "a run", "0"]
+    shown = subprocess.run([*words, "--format", "jsonl"], cwd=tmp_path, capture_output=True, check=True)
     assert len(shown.stdout.splitlines()) == 4
     named = listed(tmp_path, "-r", "a run/run.jsonl", "--reason", "wrong_key")
-    assert named[0]["command"] == "rollprof show -r 'a run/run.jsonl' 0"
-    assert run_command(shlex.split(named[0]["command"])[1:], tmp_path).exit_code == 0
+    assert named[0]["command"].endswith("rollprof show -r 'a run/run.jsonl' 0")
+    subprocess.run(shlex.split(named[0]["command"]), cwd=tmp_path, capture_output=True, check=True)
 
 
 def test_the_option_knows_every_reason() -> None:

@@ -59,8 +59,7 @@ def test_the_printed_command_collects_what_was_planned(head: str, tmp_path: Path
     to_come = Counter(map(key_of, plan)) - Counter(map(key_of, rows_in(tmp_path / "run.jsonl")))
     assert to_come.total() == told["pending"] + told["repeats"]
     ours = shlex.split(told["commands"][1])
-    assert ours[0] == "rollprof"
-    done = run([*ours[1:], "--head-server", head, "--json"], tmp_path)
+    done = run([*ours[ours.index("eval") :], "--head-server", head, "--json"], tmp_path)
     assert done.exit_code == 0, done.stderr
     after = (tmp_path / "run.jsonl").read_bytes()
     assert after.startswith(kept)  # no finished rollout was asked for again, and none was lost

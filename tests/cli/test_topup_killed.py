@@ -17,6 +17,9 @@ ASKED = ("topup", "run.jsonl", "--pass-rate", "0.2:0.8", "--redo", "_masked", "-
 FILES = ("run.jsonl", f"run{INPUTS}")
 SIDES = ("run_redone.jsonl", f"run{INPUTS}.bak")
 MOMENTS = 9
+MOST = 4 * MOMENTS
+"""Later moments are tried only where the machine was too busy for the others to tell."""
+STEPS = 3
 LONGEST = 0.12
 """Seconds that writing takes, and some more."""
 
@@ -67,8 +70,10 @@ def lines(content: bytes) -> set[bytes]:
 
 def test_a_kill_leaves_whole_files(old: dict[str, bytes], new: dict[str, bytes], tmp_path: Path) -> None:
     chance = random.Random(6)
-    states = set()
-    for number in range(MOMENTS):
+    states: set[tuple[tuple[str, bool], ...]] = set()
+    for number in range(MOST):
+        if number >= MOMENTS and len(states) >= STEPS:
+            break
         folder = tmp_path / str(number)
         folder.mkdir()
         written(folder, old)
@@ -84,4 +89,4 @@ def test_a_kill_leaves_whole_files(old: dict[str, bytes], new: dict[str, bytes],
         again = run(ASKED, folder)
         assert again.exit_code == 0, again.stderr
         assert {name: content for name, content in contents_of(folder).items() if not name.endswith(".tmp")} == new
-    assert len(states) > 2, "it was always killed at the same step"
+    assert len(states) >= STEPS, "it was always killed at the same step"

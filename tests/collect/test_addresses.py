@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.collect.addresses import checked_url, shown_url, url_of
+from pipeline.collect.addresses import base_url, checked_url, shown_url, url_of
 from pipeline.errors import UsageError
 
 
@@ -13,11 +13,34 @@ def test_addresses(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "127.0.0.1:11000", "host/v1", "http://", "http://h:x", "http://h:99999", "http://h:0", "ftp://h", "http://["],
+    [
+        "",
+        "127.0.0.1:11000",
+        "host/v1",
+        "http://",
+        "http://h:x",
+        "http://h:99999",
+        "http://h:0",
+        "ftp://h",
+        "http://[",
+        "http://a..b:1",
+        "http://.a:1",
+        f"http://{'a' * 64}:1",
+        "http://h:-3",
+        "http://h:99999999",
+        "http://a b:1",
+    ],
 )
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(UsageError, match="--agent-url is no http address"):
         checked_url(text, "--agent-url")
+
+
+@pytest.mark.parametrize("text", ["http://h/?x=1", "http://h?x", "http://h#x"])
+def test_what_paths_cannot_be_put_behind(text: str) -> None:
+    assert checked_url(text, "--model-url") == text
+    with pytest.raises(UsageError, match="--agent-url has something behind"):
+        base_url(text, "--agent-url")
 
 
 @pytest.mark.parametrize("text", ["https://me:hush@host/v1", "https://hush@host/v1", "hush", "ftp://me:hush@host"])

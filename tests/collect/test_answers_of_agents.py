@@ -37,10 +37,14 @@ FAILURES: dict[str, tuple[str, str, int | None]] = {
     "500": ("agent_run_error", "HTTPStatus", 500),
     "502": ("model_error", "BadGateway", 502),
     "429": ("agent_request_failed", "HTTPStatus", 429),
+    "odd number to retry": ("agent_request_failed", "HTTPStatus", 429),
+    "odd date to retry": ("agent_request_failed", "HTTPStatus", 429),
+    "nowhere": ("collector_error", "UnicodeError", None),
+    "surrogate": ("malformed_answer", "BadLineError", 200),
     "hang": ("timeout_exceeded", "TimeoutError", None),
     "disconnect": ("agent_request_failed", "ServerDisconnectedError", None),
 }
-RETRIED = {"500", "502", "429", "disconnect"}
+RETRIED = {"odd number to retry", "odd date to retry", "500", "502", "429", "disconnect"}
 
 
 def test_what_fails_has_a_class_and_the_rest_goes_on(running: Agent, tmp_path: Path) -> None:
@@ -128,6 +132,19 @@ def test_an_answer_on_many_lines_is_one_line(running: Agent, tmp_path: Path) -> 
     assert (first["_ng_task_index"], first["agent_ref"]) == (0, {"name": "a"})
     assert (second["_ng_task_index"], second["agent_ref"]) == (1, {"name": "a"})
     assert second["_ng_environment_server"] == "server"
+
+
+def test_a_reward_that_is_no_number_is_told(running: Agent, tmp_path: Path) -> None:
+    done = collected(tmp_path, running, ["no number"], ["ok"])
+    assert "1 finished rollout has no reward that can be averaged" in done.stderr
+    assert object_of(done)["without_reward_now"] == 1
+
+
+def test_a_long_number_is_finished_and_profiled(running: Agent, tmp_path: Path) -> None:
+    done = collected(tmp_path, running, ["long number"], ["ok"])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "out.jsonl").read_bytes().count(b"\n") == 2
+    assert run(["profile", "out.jsonl"], tmp_path).exit_code == 0
 
 
 def test_what_json_has_not_is_null(running: Agent, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -238,3 +239,35 @@ def test_nobody_there(option: str, tmp_path: Path) -> None:
     done = run(["collect", *OUT, "-i", "data.jsonl", option, "http://127.0.0.1:9"], tmp_path)
     assert_refused(done, 3, "http://127.0.0.1:9")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.jsonl"]
+
+
+USAGE = {
+    "more connections than files": ["--concurrency", "999999999"],
+    "more repeats than can be meant": ["-n", "999999999999"],
+    "no host": ["--agent-url", "http://a..b:1"],
+    "a query": ["--agent-url", "http://h/?x=1"],
+    "no head": ["--head-server", "http://h:99999999"],
+}
+
+
+@pytest.mark.parametrize("args", USAGE.values(), ids=USAGE)
+def test_usage_is_checked_before_any_file(args: list[str], tmp_path: Path) -> None:
+    many(tmp_path, 1)
+    served = [] if "server" in args[0] or "url" in args[0] else ["--agent-url", "http://127.0.0.1:9"]
+    before = contents_of(tmp_path)
+    done = run(["collect", "-o", "new/out.jsonl", "-i", "data.jsonl", *served, *args], tmp_path)
+    assert_refused(done, 2)
+    assert contents_of(tmp_path) == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_full_disk_while_inputs_are_written_leaves_nothing(running: Agent, tmp_path: Path) -> None:
+    many(tmp_path, 100)
+    before = contents_of(tmp_path)
+    limited = ("bash", "-c", 'ulimit -f 20; exec "$@"', "-", sys.executable, "-m", "rollprof")
+    done = run(arguments(running, "-i", "data.jsonl", "-n", "20"), tmp_path, program=limited)
+    assert done.exit_code == 3, done.stderr
+    assert "out_materialized_inputs.jsonl: cannot be written: File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert contents_of(tmp_path) == before
+    assert running.asked == []

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ BAD = {
     json.dumps({"agent_ref": {"name": "a"}}): "has no responses_create_params.input",
     json.dumps(row() | {"responses_create_params": {"temperature": 1}}): "has no responses_create_params.input",
     json.dumps(row() | {"responses_create_params": "x"}): "has no responses_create_params.input",
+    json.dumps(row() | {"responses_create_params": {"input": None}}): "has no responses_create_params.input",
+    json.dumps(row() | {"responses_create_params": {"input": 3}}): "has a number as responses_create_params.input",
+    json.dumps(row() | {"responses_create_params": {"input": {}}}): "has an object as responses_create_params.input",
+    json.dumps(row(agent=None, agent_ref=3)): "names its agent by a number",
+    json.dumps(row(agent=None, agent_ref=[])): "names its agent by a list",
+    json.dumps(row(agent=None, agent_ref={"name": 5})): "names its agent by a number",
     json.dumps(row(agent=None)): "names no agent (--agent NAME is for such rows)",
     json.dumps(row(agent=None, agent_ref={"type": "x"})): "names no agent",
     json.dumps(row(_ng_task_index=1.5)): "_ng_task_index is 1.5, not a whole number",
@@ -96,6 +103,14 @@ def test_the_agent_of_a_row(tmp_path: Path) -> None:
     path = write_dataset(tmp_path, [row(agent="own"), row(agent=None), row(agent=None, agent_ref="text")])
     found = read_dataset(path, PlanOptions(agent="given"))
     assert [(one.agent, one.names_agent) for one in found] == [("own", True), ("given", False), ("text", True)]
+
+
+@pytest.mark.parametrize("place", ["fifo", "-", "/dev/null", ""])
+def test_a_dataset_is_a_file(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("fifo")
+    with pytest.raises(SourceError, match="a dataset has to be a file"):
+        read_dataset(Path(place), PlanOptions())
 
 
 @pytest.mark.parametrize(("numbers", "text"), [([], ""), ([3], "3"), ([3, 4, 7, 8, 9], "3-4, 7-9"), ([1, 3], "1, 3")])

@@ -11,6 +11,7 @@ import pytest
 from pipeline.collect.ledger import BLOCK, Ledger, open_ledger
 from pipeline.errors import SourceError
 from tests.collect.scripted_agent import ROOT
+from tests.packing import PACKS, Pack
 
 WHOLE = b'{"a": 1}\n'
 
@@ -54,9 +55,11 @@ def test_the_failures_file_comes_with_the_first_failure(tmp_path: Path) -> None:
 
 
 def test_a_new_file_is_not_left_behind_before_it_begins(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "o.jsonl", tmp_path / "f.jsonl", new=True):
+    (tmp_path / "beside").touch()
+    with open_ledger(tmp_path / "o.jsonl", tmp_path / "f.jsonl", new=True) as ledger:
         assert (tmp_path / "o.jsonl").exists()
-    assert not (tmp_path / "o.jsonl").exists()
+        ledger.beside.append(tmp_path / "beside")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_new_file_must_not_be_there(tmp_path: Path) -> None:
@@ -128,3 +131,12 @@ def test_a_file_that_was_replaced_before_the_lock_is_opened_again(
     with open_ledger(rollouts, tmp_path / "out_failures.jsonl", new=False) as ledger:
         ledger.rollouts.append(WHOLE)
     assert rollouts.read_bytes() == WHOLE * 3
+
+
+@pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS)
+def test_compressed_files_are_refused_as_they_are(pack: Pack, tmp_path: Path) -> None:
+    content = pack(WHOLE)
+    for files in ((content, None), (WHOLE + b"torn", content)):
+        with pytest.raises(SourceError, match="is compressed"):
+            opened(tmp_path, *files)
+        assert (tmp_path / "out.jsonl").read_bytes() == files[0]

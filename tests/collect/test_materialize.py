@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.collect.datasets import Row, read_dataset
-from pipeline.collect.materialize import planned
+from pipeline.collect.materialize import check_room, planned
 from pipeline.collect.options import PlanOptions
+from pipeline.errors import SourceError
 from tests.collect.datasets import row, write_dataset
 
 
@@ -108,3 +110,13 @@ def test_numbers_tell_rows_apart(rows: list[Row]) -> None:
                 assert first not in own
     made = [task for task, one in zip(tasks, rows, strict=True) if one.task is None]
     assert list(dict.fromkeys(made)) == sorted(set(made))
+
+
+def test_a_plan_that_cannot_fit_on_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "to be made" / "out.jsonl"
+    check_room(path, [Row(b"x" * 100, None, "a", True, 999_999)])
+    with pytest.raises(
+        SourceError, match=r"1,000,000,000,000,000 planned rollouts take 100,000,000\.0 GB, and .* free"
+    ):
+        check_room(path, [Row(b"x" * 100, None, "a", True, 10**15)])
+    assert not list(tmp_path.iterdir())

@@ -27,6 +27,14 @@ def test_what_is_no_number_of_repeats(given: str) -> None:
         parse_repeats([given])
 
 
+@pytest.mark.parametrize("number", ["1000000", "999999999999", "9" * 5000])
+def test_more_repeats_than_can_be_meant(number: str) -> None:
+    assert parse_repeats([f"a={'0' * 5}999999"]) == {"a": 999_999}
+    with pytest.raises(UsageError, match="more than can be meant") as refused:
+        parse_repeats([f"a={number}"])
+    assert len(refused.value.message) < 100
+
+
 @pytest.mark.parametrize("given", [["1", "2"], ["a=1,a=2"]])
 def test_repeats_are_said_once(given: list[str]) -> None:
     with pytest.raises(UsageError, match="twice"):

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.collect.past import Past, check_past, read_past
 from pipeline.collect.plans import Slot
-from pipeline.errors import UsageError
+from pipeline.errors import FaultsError, UsageError
 from tests.runs import jsonl
 
 
@@ -50,3 +50,14 @@ def test_rollouts_that_nobody_planned(tmp_path: Path) -> None:
     check_past(past, slots, tmp_path / "r.jsonl")
     with pytest.raises(UsageError, match=r"do not plan: 0:0, 1:0, 2:0, .* 9:0 and 1 more\n"):
         check_past(past, slots[11:], tmp_path / "r.jsonl")
+
+
+def test_a_key_may_finish_once(tmp_path: Path) -> None:
+    with pytest.raises(FaultsError, match="2 rollouts share their key with another") as found:
+        past_of(tmp_path, [line(task, reward=1) for task in (5, 6, 5)], None)
+    refused = found.value
+    assert (refused.exit_code, refused.counts) == (4, {"duplicate_rollouts": 2})
+    assert refused.keys == {"duplicate_rollouts": [(5, 0)]}
+    assert refused.message.endswith(f"r.jsonl:1 (task 5, rollout 0)\n  {tmp_path / 'r.jsonl'}:3 (task 5, rollout 0)")
+    with pytest.raises(FaultsError, match=r"14 rollouts share their key .*\n(.*\n){10}  and 4 more"):
+        past_of(tmp_path, [line(task % 3, reward=1) for task in range(14)], None)

@@ -1,5 +1,6 @@
 """Materialized inputs are read back, and compared with a dataset."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pipeline.collect.fitting import check_same
 from pipeline.collect.materialize import planned, write_plan
 from pipeline.collect.options import PlanOptions
 from pipeline.collect.plans import read_plan
-from pipeline.errors import FaultsError, UsageError
+from pipeline.errors import FaultsError, SourceError, UsageError
 from tests.collect.datasets import row, write_dataset
 
 ROWS = [row("x"), row("y", agent="b", _ng_environment_server="s")]
@@ -93,3 +94,10 @@ def test_what_differs_is_said(rows: Any, options: dict[str, Any], said: str, tmp
         compare(path, rows, **options)
     assert said in raised.value.message
     assert "do not fit" in raised.value.message
+
+
+def test_compressed_inputs_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(SourceError, match=r"is compressed \(gz\)"):
+        read_plan(path)

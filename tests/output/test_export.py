@@ -152,6 +152,8 @@ def test_the_command(tmp_path: Path) -> None:
     for name in ("x.parquet", "x.csv"):
         done = run_command(["export", "r.jsonl", "-o", name], tmp_path)
         assert (done.exit_code, done.stdout) == (0, f"4 rollouts in {name}\n")
+    again = run_command(["export", "r.jsonl", "-o", "x.csv"], tmp_path)
+    assert again.stdout == "4 rollouts in x.csv (a file of this name was replaced)\n"
     lines = (tmp_path / "x.csv").read_text().splitlines()
     assert lines[0].startswith("_ng_task_index,_ng_rollout_index,_agent,reward,input_tokens")
     assert [line.split(",")[3] for line in lines[1:]] == ["1.0", "0.5", "0.0", ""]

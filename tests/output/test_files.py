@@ -188,3 +188,28 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
 def test_a_folder_that_is_there_is_fine(tmp_path: Path) -> None:
     check_folder(tmp_path / "stem")
     assert contents(tmp_path) == {}
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from pipeline.errors import SourceError
+from pipeline.output.files import whole_files
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    with whole_files(Path("a"), Path("b")) as (first, second):
+        second.write(b"x" * 10)
+        for _ in range(int(sys.argv[1])):
+            first.write(b"x" * 100)
+except SourceError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("pieces", [11, 10_000], ids=["in the buffer", "beyond the buffer"])
+def test_a_full_disk_is_one_refusal_and_leaves_nothing(pieces: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL, str(pieces)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, text=True)
+    assert done.stdout.startswith("a: cannot be written: File too large\n")
+    assert (done.stderr, contents(tmp_path)) == ("", {})

@@ -57,8 +57,8 @@ def test_bins(seed: int, bins: int, quantiles: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rewards", [[1.0], [0.0, 1.0], [0.0, 1.0, 1.0], [0.2, 0.4, 0.9, 1.0]])
-def test_interval_is_that_of_t(rewards: list[float], tmp_path: Path) -> None:
-    rollouts = [rollout(0, place, reward, place) for place, reward in enumerate(rewards)]
+def test_interval_of_tasks_with_a_rollout_each_is_that_of_t(rewards: list[float], tmp_path: Path) -> None:
+    rollouts = [rollout(place, 0, reward, place) for place, reward in enumerate(rewards)]
     (row,) = ask(tmp_path, "reward_by_tokens", rollouts, bins=1)
     assert row["mean_reward"] == pytest.approx(mean(rewards))
     interval = (row["mean_reward_ci_low_95"], row["mean_reward_ci_high_95"])
@@ -67,6 +67,28 @@ def test_interval_is_that_of_t(rewards: list[float], tmp_path: Path) -> None:
     else:
         half = T_975[len(rewards) - 1] * stdev(rewards) / sqrt(len(rewards))
         assert interval == pytest.approx((row["mean_reward"] - half, row["mean_reward"] + half))
+
+
+@pytest.mark.parametrize(
+    "clusters", [[[0.0, 1.0]], [[1.0, 1.0], [0.0]], [[1.0, 0.5, 1.0], [0.0, 0.0], [0.5]], [[1.0, 1.0], [1.0]]]
+)
+def test_interval_is_clustered_by_task(clusters: list[list[float]], tmp_path: Path) -> None:
+    rollouts = [
+        rollout(task, place, reward, 10 * task + place)
+        for task, cluster in enumerate(clusters)
+        for place, reward in enumerate(cluster)
+    ]
+    (row,) = ask(tmp_path, "reward_by_tokens", rollouts, bins=1)
+    every = [reward for cluster in clusters for reward in cluster]
+    middle, tasks = sum(every) / len(every), len(clusters)
+    assert (row["mean_reward"], row["tasks"]) == (pytest.approx(middle), tasks)
+    interval = (row["mean_reward_ci_low_95"], row["mean_reward_ci_high_95"])
+    squares = sum((sum(cluster) - len(cluster) * middle) ** 2 for cluster in clusters)
+    if tasks == 1 or squares == 0:
+        assert interval == (None, None)
+    else:
+        half = T_975[tasks - 1] * sqrt(tasks / (tasks - 1) * squares) / len(every)
+        assert interval == pytest.approx((middle - half, middle + half))
 
 
 def test_equal_counts_are_not_split(tmp_path: Path) -> None:

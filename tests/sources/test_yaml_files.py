@@ -10,7 +10,16 @@ from pipeline.sources.yaml_files import read_yaml, yaml_value
 HINT = "Write it like a: 1."
 
 
-@pytest.mark.parametrize(("content", "keys"), [(b"a: [1, b]", {"a": [1, "b"]}), (b"", {}), (b"# nothing\n", {})])
+@pytest.mark.parametrize(
+    ("content", "keys"),
+    [
+        (b"a: [1, b]", {"a": [1, "b"]}),
+        (b"", {}),
+        (b"# nothing\n", {}),
+        (b'a: "\\ud83d\\ude00"', {"a": "\U0001f600"}),
+        (b"a: &x {b: 1}\nc: {<<: *x, b: 2}\n1: 3\n'1': 4\n", {"a": {"b": 1}, "c": {"b": 2}, 1: 3, "1": 4}),
+    ],
+)
 def test_keys(content: bytes, keys: object, tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(content)
@@ -30,7 +39,11 @@ def test_keys(content: bytes, keys: object, tmp_path: Path) -> None:
         (b'a: !!int ""', "is no YAML"),
         (b"a: !!bool x", "is no YAML"),
         (b"? [a]\n: b", "is no YAML"),
-        (b"[" * 100_000, "is no YAML"),
+        (b"[" * 100_000, "is no YAML: it is nested deeper than 50"),
+        (b"[" * 20_000 + b"]" * 20_000, "is no YAML: it is nested deeper than 50"),
+        (b"a: 1\nb: 2\na: 3\n", "is no YAML: the key 'a' stands there twice"),
+        (b"a: {b: {c: 1, 'c': 2}}", "is no YAML: the key 'c' stands there twice"),
+        (b'{"\\ud800": 1}', "is no YAML: half a letter stands there"),
         (b"- a\n- b\n", "holds no keys"),
         (b"text", "holds no keys"),
         (b"0", "holds no keys"),

@@ -16,7 +16,8 @@ class Environment(Protocol):
 
     Beside `verify` it may have `seed_session(row)`, called before the model is asked, and `answers(row)`, from which
     the demo model learns what is right: `(right, [wrong, …])`, `{"right": …, "wrong": […]}`, `Answers`, or what is
-    right alone. All may be coroutines; those that are not hold up every other rollout while they work.
+    right alone. Each may be a coroutine, which runs in the main thread and must not keep it; those that are none run
+    in threads, several at a time.
     """
 
     def verify(self, row: Row, response: Row) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from pipeline import names
 from pipeline.collect.environments.base import NO_IDEA, Answers, Environment, Row, RowError, answers_in
 from pipeline.collect.serving.faults import RolloutFaultError, bad_request, verifier_failed
 from pipeline.collect.serving.model import Model, Question, response_of, shortened
+from pipeline.collect.serving.threads import Threads
 
 UNMASKED = {names.MASK: False, "failure_kind": None, "failure_reason": None}
 """What NeMo Gym's servers say of every rollout that counts; an environment may say otherwise."""
@@ -50,6 +52,7 @@ class Agent:
         self._model = model
         self._tell = tell
         self._told = False
+        self._threads = Threads()
 
     async def run(self, row: Row) -> bytes:
         """The row's result as JSON: `responses_create_params`, `response`, `reward` and the verifier's fields.
@@ -81,7 +84,7 @@ class Agent:
         """
         seed = getattr(self._environment, "seed_session", None)
         if seed is not None:
-            await _asked(seed, row)
+            await self._asked(seed, row)
 
     async def verdict(self, row: Row, response: Row) -> bytes:
         """The result of a row and a response, as JSON.
@@ -89,20 +92,37 @@ class Agent:
         Raises:
             RolloutFaultError: The environment raised, or gave no verdict.
         """
-        verdict = await _asked(self._environment.verify, row, response)
+        verdict = await self._asked(self._environment.verify, row, response)
         if not isinstance(verdict, Mapping):
             raise verifier_failed("NoVerdict", f"{self.environment_name} returned {type(verdict).__name__}, no dict")
         reward = verdict.get(names.REWARD)
-        if not isinstance(reward, Real) or not isfinite(reward):
+        if not isinstance(reward, Real) or not _finite(reward):
             raise verifier_failed("NoReward", f"{self.environment_name} gave no finite number as reward")
         judged = {**UNMASKED, **verdict}
         result = {names.PARAMS: row.get(names.PARAMS), names.RESPONSE: response, names.REWARD: float(reward)}
         return encoded({**result, **{name: judged[name] for name in judged if name not in result}})
 
+    async def _asked(self, method: Any, *given: Row) -> Any:
+        """What a method of the environment returns; whatever it raises, to end us too, is a fault of this rollout."""
+        try:
+            return await _returned(method, given, self._threads)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and _ends_us():
+                raise
+            fault = _fault_of(error)
+            raise fault from fault.__cause__
+
+    @property
+    def at_work(self) -> bool:
+        """Whether the environment is still at work on something."""
+        return self._threads.at_work > 0
+
     async def _answers(self, row: Row) -> Answers | None:
         answers = getattr(self._environment, "answers", None)
         if answers is not None:
-            given = await _asked(answers, row)
+            given = await self._asked(answers, row)
             try:
                 return answers_in(given)
             except ValueError as error:
@@ -114,6 +134,13 @@ class Agent:
             self._told = True
             self._tell(CANNOT_BE_RIGHT.format(self.environment_name))
         return None
+
+
+def _finite(number: Real) -> bool:
+    try:
+        return isfinite(number)
+    except OverflowError:
+        return False
 
 
 def params_of(row: Row) -> Row:
@@ -140,21 +167,34 @@ def encoded(content: Any) -> bytes:
         raise verifier_failed("TypeError", f"the result cannot be written as JSON: {error}") from None
 
 
-async def _asked(method: Any, *given: Row) -> Any:
-    """What a method of the environment returns; what it raises is a fault of this rollout alone."""
-    try:
-        returned = method(*given)
-        return await returned if inspect.isawaitable(returned) else returned
-    except RowError as error:
-        raise bad_request("RowError", str(error)) from None
-    except RolloutFaultError:
-        raise
-    except Exception as error:
-        said = shortened(f"the environment raised {error!r}{_place_of(error)}")
-        raise verifier_failed(type(error).__name__, said) from error
+async def _returned(method: Any, given: tuple[Row, ...], threads: Threads) -> Any:
+    """What a method of an environment returns: a coroutine in this thread, any other in one of its own."""
+    if inspect.iscoroutinefunction(method):
+        return await method(*given)
+    outcome = await threads.outcome(lambda: method(*given))
+    if outcome.error is not None:
+        raise _fault_of(outcome.error)
+    return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value
 
 
-def _place_of(error: Exception) -> str:
+def _fault_of(error: BaseException) -> RolloutFaultError:
+    """What an environment raised, as a fault of one rollout."""
+    if isinstance(error, RolloutFaultError):
+        return error
+    if isinstance(error, RowError):
+        return bad_request("RowError", str(error))
+    fault = verifier_failed(type(error).__name__, shortened(f"the environment raised {error!r}{_place_of(error)}"))
+    fault.__cause__ = error
+    return fault
+
+
+def _ends_us() -> bool:
+    """Whether this rollout is being given up, so that what was raised is not the environment's."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _place_of(error: BaseException) -> str:
     """Where it was raised: the file and the line that whoever writes an environment looks for."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if len(frames) > 1 else ""

@@ -104,6 +104,9 @@ class ServersConfig(_Checked):
     def _fit(self) -> ServersConfig:
         if not self.agents:
             raise UsageError("there is no agent", hint="Name an environment, or agents in the configuration.")
+        for name in self.agents:
+            if not name.strip() or not name.isprintable():
+                raise UsageError(f"{name!r} is no name of an agent", hint="Use letters that can be seen.")
         if self.port + len(self.agents) - 1 > LAST_PORT:
             raise UsageError(f"there are no {len(self.agents)} ports from {self.port} on", hint="Give another --port.")
         return self
@@ -134,7 +137,7 @@ def checked(content: Mapping[str, Any], *, where: str) -> ServersConfig:
         found = error.errors(include_url=False, include_input=False)
         unknown = [one for one in found if one["type"] == "extra_forbidden"]
         first = (unknown or found)[0]  # a key that is missing may be the one that is misspelt
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(part if part.isprintable() else repr(part) for part in map(str, first["loc"]))
         if not unknown:
             raise UsageError(f"{place}: {first['msg']}", where=where) from None
         known = _keys_at(first["loc"])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import socket
+import stat
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pipeline.collect.open_files import SHORT, allowed
 from pipeline.collect.serving.sockets import BACKLOG
-from pipeline.errors import UsageError
+from pipeline.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -23,12 +28,17 @@ STDIN = 0
 BLOCK_BYTES = 1 << 16
 LOOK_SECONDS = 0.005
 GRACE_SECONDS = 1
+LAST_SECONDS = 3.0
+SIGNALLED = 128
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep a connection, so that none is closed while a request is on its way."""
 FILES_WANTED = 1 << 16
 """Nobody knows how many callers come: each takes a file, and one more while the model is asked."""
 SILENT = 100
 """Above every level of logging: what is to be said is said by the command."""
+
+
+End = Callable[[int], None]
 
 
 async def run_until_signalled(
@@ -41,7 +51,8 @@ async def run_until_signalled(
 ) -> int:
     """Serves each app at its socket; returns the number of the signal that ended it.
 
-    Requests under way get a second to end, and are then cut.
+    Requests under way get a second to end, and are then cut; an environment that holds up everything is, with the
+    process, two seconds later.
 
     Args:
         apps: The apps.
@@ -55,9 +66,9 @@ async def run_until_signalled(
     """
     asyncio.get_running_loop().set_exception_handler(_told(tell, files=allowed(FILES_WANTED)))
     servers = [_server(app) for app in apps]
-    with _signal() as signalled:
+    with _ending() as (ended, end):
         if with_stdin:
-            _end_with_stdin(signalled)
+            _end_with_stdin(end)
         serving = [asyncio.ensure_future(one.serve([opened])) for one, opened in zip(servers, held, strict=True)]
         try:
             while not all(server.started for server in servers):
@@ -66,7 +77,7 @@ async def run_until_signalled(
                     if one.done():
                         one.result()
             ready()
-            return await signalled
+            return await ended
         finally:
             # What waited for a free file is tried once more at sockets that are closed by now.
             asyncio.get_running_loop().set_exception_handler(lambda *_: None)
@@ -118,41 +129,69 @@ def _server(app: FastAPI) -> Server:
     )
 
 
-def _end_with_stdin(signalled: asyncio.Future[int]) -> None:
-    """Ends the servers when whoever holds the other end of standard input is gone, however it went."""
-    loop = asyncio.get_running_loop()
+def _end_with_stdin(end: End) -> None:
+    """Ends the servers when whoever holds the other end of standard input is gone, however it went.
 
-    def look() -> None:
-        if not os.read(STDIN, BLOCK_BYTES):
-            loop.remove_reader(STDIN)
-            if not signalled.done():
-                signalled.set_result(0)
+    A thread watches: environments may hold up everything else.
 
-    try:
-        loop.add_reader(STDIN, look)
-    except OSError as error:
-        raise UsageError("--exit-with-stdin needs a pipe or a terminal as standard input") from error
+    Raises:
+        UsageError: It is nothing that ends with somebody.
+    """
+    mode = os.fstat(STDIN).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(STDIN)):
+        raise UsageError("--exit-with-stdin needs a pipe or a terminal as standard input")
+
+    def watch() -> None:
+        while True:
+            try:
+                select.select([STDIN], [], [])  # a terminal is not read while it belongs to somebody else
+                if not os.read(STDIN, BLOCK_BYTES):
+                    break
+            except BlockingIOError:
+                continue
+            except OSError:  # the terminal went away
+                break
+        end(0)
+
+    threading.Thread(target=watch, name="standard input", daemon=True).start()
+
+
+def _cut_off(code: int) -> None:
+    """Ends the process soon, if it has not ended itself by then."""
+
+    def wait() -> None:
+        time.sleep(LAST_SECONDS)
+        os._exit(code)
+
+    threading.Thread(target=wait, name="cut off", daemon=True).start()
 
 
 @contextmanager
-def _signal() -> Iterator[asyncio.Future[int]]:
-    """The number of the first signal that ends the servers; one that is ignored already stays so."""
-    loop = asyncio.get_running_loop()
-    signalled: asyncio.Future[int] = loop.create_future()
+def _ending() -> Iterator[tuple[asyncio.Future[int], End]]:
+    """The number of the first signal that ends the servers, and what ends them; an ignored signal stays so.
 
-    def end(number: int) -> None:
-        if not signalled.done():
-            signalled.set_result(number)
+    Python's own handlers are used: they run even while an environment holds up the event loop.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[int] = loop.create_future()
+
+    def settle(number: int) -> None:
+        if not ended.done():
+            ended.set_result(number)
+
+    def end(number: int, _frame: FrameType | None = None) -> None:
+        _cut_off(SIGNALLED + number if number else int(Exit.DONE))
+        with suppress(RuntimeError):  # the servers have stopped already
+            loop.call_soon_threadsafe(settle, int(number))
 
     before = {}
     for name in ENDING:
         number = getattr(signal, name, None)
         if number is not None and (handler := signal.getsignal(number)) not in {signal.SIG_IGN, None}:
             before[number] = handler
-            loop.add_signal_handler(number, end, int(number))
+            signal.signal(number, end)
     try:
-        yield signalled
+        yield ended, end
     finally:
         for number, handler in before.items():
-            loop.remove_signal_handler(number)
             signal.signal(number, handler)

@@ -29,10 +29,22 @@ class Ready(NamedTuple):
     agents: dict[str, Address]
 
 
+class Ended(NamedTuple):
+    """How it ended.
+
+    Attributes:
+        number: The signal's; 0 where standard input ended.
+        at_work: Whether an environment is still at work: only the end of the process ends that.
+    """
+
+    number: int
+    at_work: bool
+
+
 def serve(
     config: ServersConfig, *, key: str | None, with_stdin: bool, ready: Callable[[Ready], None], tell: Tell
-) -> int:
-    """Serves until a signal comes; returns its number.
+) -> Ended:
+    """Serves until a signal comes.
 
     Args:
         config: What to serve.
@@ -65,7 +77,8 @@ def serve(
             await model.close()
 
     try:
-        return asyncio.run(run())
+        number = asyncio.run(run())
+        return Ended(number, at_work=any(agent.at_work for agent in agents))
     finally:
         _close(held)
 

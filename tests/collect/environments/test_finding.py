@@ -1,5 +1,7 @@
 """Environments by name and from the current folder."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,17 @@ class Length:
     def verify(self, row, response):
         return {"reward": 1.0}
 
+class Exits:
+    def __init__(self):
+        raise SystemExit(0)
+
+    def verify(self, row, response):
+        return {"reward": 1.0}
+
+class Raises(Exits):
+    def __init__(self):
+        raise KeyError("gone")
+
 class Silent:
     pass
 
@@ -27,6 +40,8 @@ number = 3
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "more_graders", raising=False)
+    importlib.import_module("colorsys")  # as where it is looked for in this folder last
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
@@ -50,11 +65,18 @@ def test_own(folder: Path) -> None:
         ("", {}, UsageError, "no environment ''", "module:Class"),
         ("numeric_answer", {"tolerence": 1}, UsageError, "tolerence", "It takes tolerance, needs_box."),
         ("numeric_answer", {"tolerance": 5}, UsageError, "tolerance is 5", ""),
+        ("numeric_answer", {"tolerance": "x"}, UsageError, "tolerance: Input should be a valid number", ""),
+        ("numeric_answer", {"needs_box": 3}, UsageError, "needs_box: Input should be a valid boolean", ""),
         ("absent_module:Thing", {}, UsageError, "no module 'absent_module'", "looked for"),
         ("more_graders:Absent", {}, UsageError, "nothing called 'Absent'", "module:Class"),
         ("more_graders:number", {}, UsageError, "no class called 'number'", "module:Class"),
         ("more_graders:Silent", {}, UsageError, "no method verify", "verify(self, row, response)"),
         ("more_graders:Length", {"least": 3}, UsageError, "least", "It takes most."),
+        ("more_graders:Exits", {}, SourceError, "more_graders:Exits cannot be made: SystemExit: 0", ""),
+        ("more_graders:Raises", {}, SourceError, "cannot be made: KeyError: 'gone'", ""),
+        ("exiting_grader:Thing", {}, SourceError, "exiting_grader:Thing cannot be imported: SystemExit", ""),
+        ("colorsys:Thing", {}, UsageError, "nothing called 'Thing'", "colorsys.py: give colorsys.py another name"),
+        ("sys:Thing", {}, UsageError, "nothing called 'Thing'", "found first, in Python itself: give sys.py"),
         ("broken_grader:Thing", {}, SourceError, "SyntaxError", ""),
         ("needing_grader:Thing", {}, SourceError, "absent_package", ""),
         ("failing_grader:Thing", {}, SourceError, "ZeroDivisionError", ""),
@@ -66,6 +88,9 @@ def test_refused(
     (folder / "more_graders.py").write_text(OWN)
     (folder / "broken_grader.py").write_text("class Thing(:\n")
     (folder / "needing_grader.py").write_text("import absent_package\n")
+    (folder / "exiting_grader.py").write_text("import sys\nsys.exit(0)\n")
+    (folder / "colorsys.py").write_text(OWN)
+    (folder / "sys.py").write_text(OWN)
     (folder / "failing_grader.py").write_text("1 / 0\n")
     with pytest.raises(kind) as refused:
         environment(name, options)

@@ -1,15 +1,19 @@
 """What an agent's port and the head's answer, in real processes."""
 
+import contextlib
+import http.client
 import json
+import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.collect.env_process import Reply, get, post, row, served
+from tests.collect.env_process import Reply, ended_within, first_line, get, post, row, served, started
 
 OWN = """
 import asyncio
@@ -203,3 +207,136 @@ def test_many_at_once(numeric: Any) -> None:
     assert len(found) == 200
     for index in (0, 57, 199):
         assert post(f"{numeric.url}/run", row("The same?", rollout=index)).content == found[index]
+
+
+ENDS = """
+import asyncio
+import sys
+
+
+class Ends:
+    def seed_session(self, row):
+        if row["at"] == "seed":
+            sys.exit(4)
+
+    def answers(self, row):
+        if row["at"] == "answers":
+            raise KeyboardInterrupt
+        raise {"SystemExit": SystemExit, "StopIteration": StopIteration}.get(row["at"], ValueError)(1)
+
+
+class Verdicts:
+    def verify(self, row, response):
+        if row["at"] == "huge":
+            return {"reward": 10**400}
+        raise {"exit": SystemExit, "interrupt": KeyboardInterrupt, "cancel": asyncio.CancelledError,
+               "stop": StopIteration, "recursion": RecursionError}[row["at"]]("no")
+
+
+class Later:
+    async def verify(self, row, response):
+        await asyncio.sleep(0)
+        return Verdicts().verify(row, response)
+
+
+class EndsEarly(Ends):
+    def verify(self, row, response):
+        return {"reward": 1.0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "raised"),
+    [
+        *[
+            (
+                name,
+                {
+                    "exit": "SystemExit",
+                    "interrupt": "KeyboardInterrupt",
+                    "cancel": "CancelledError",
+                    "huge": "NoReward",
+                },
+            )
+            for name in ("Verdicts", "Later")
+        ],
+        ("EndsEarly", {"seed": "SystemExit", "answers": "KeyboardInterrupt", "StopIteration": "StopIteration"}),
+    ],
+)
+def test_what_would_end_the_servers_ends_a_rollout(environment: str, raised: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "ending_grader.py").write_text(ENDS)
+    with served("-e", f"ending_grader:{environment}", cwd=tmp_path) as servers:
+        found = {at: servers.run(row("?", at=at)).error for at in raised}
+    assert found == {at: (500, "verifier_error", kind) for at, kind in raised.items()}
+
+
+STUCK = """
+import time
+
+
+class Sleeps:
+    def verify(self, row, response):
+        if row["for"]:
+            print("at work", flush=True)
+            time.sleep(row["for"])
+        return {"reward": 1.0}
+
+
+class Spins:
+    def verify(self, row, response):
+        print("at work", flush=True)
+        while True:
+            pass
+
+
+class SpinsInTheLoop:
+    async def verify(self, row, response):
+        return Spins().verify(row, response)
+"""
+
+
+def test_a_slow_verify_holds_up_nobody(tmp_path: Path) -> None:
+    (tmp_path / "slow_grader.py").write_text(STUCK)
+    with served("-e", "slow_grader:Sleeps", cwd=tmp_path) as servers:
+        statuses: list[int] = []
+        ask = lambda: statuses.append(servers.run(row("?", **{"for": 2})).status)  # noqa: E731
+        slow = [threading.Thread(target=ask) for _ in range(3)]
+        start = time.monotonic()
+        for thread in slow:
+            thread.start()
+        assert servers.run(row("?", **{"for": 0})).status == 200
+        assert time.monotonic() - start < 1.5
+        for thread in slow:
+            thread.join()
+        assert time.monotonic() - start < 5
+    assert statuses == [200] * 3
+
+
+@pytest.mark.parametrize("how", [None, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("name", ["Sleeps", "Spins", "SpinsInTheLoop"])
+def test_the_servers_end_whatever_an_environment_does(name: str, how: int | None, tmp_path: Path) -> None:
+    (tmp_path / "stuck_grader.py").write_text(STUCK)
+    args = ["-e", f"stuck_grader:{name}", "--json", "--port", "0", "--head-port", "0"]
+    args += [] if how else ["--exit-with-stdin"]
+    with started(args, tmp_path, stdin=subprocess.DEVNULL if how else subprocess.PIPE) as process:
+        (about,) = first_line(process)["agents"].values()
+        asking = threading.Thread(target=_ask_in_vain, args=(about["url"],))
+        asking.start()
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"at work\n"
+        if how is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.stdin = None
+        else:
+            process.send_signal(how)
+        done = ended_within(process, 8)
+        asking.join(timeout=5)
+    assert done.exit_code == (128 + how if how else 0)
+    assert "Traceback" not in done.stderr
+    assert "Fatal" not in done.stderr
+
+
+def _ask_in_vain(url: str) -> None:
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        post(f"{url}/run", row("?", **{"for": 60}))
