@@ -69,6 +69,9 @@ def need(rows: pl.LazyFrame, *columns: str) -> None:
     there = rows.collect_schema().names()
     known = [name for name in there if name not in BOOKKEEPING]
     for name in columns:
+        if name not in there and names.internal(f"row.{name}") in there:
+            numbers = ", ".join(metrics_of(there)) or "none"
+            raise UsageError(f"no rollout has a number in {name!r}", hint=f"It is text. Metrics: {numbers}.")
         if name not in there:
             close = difflib.get_close_matches(name, known, 3, 0.5)
             guess = f"Did you mean {' or '.join(close)}? " if close else ""

@@ -14,6 +14,7 @@ from pipeline.analysis.changes import differences
 from pipeline.analysis.flips import rollout_flips, states, task_flips
 from pipeline.analysis.judgement import Change, Verdict, change_of, smallest_effect, verdict_of
 from pipeline.analysis.measures import (
+    SCORE,
     measured_rollouts,
     measures_of,
     sums_by_task,
@@ -71,6 +72,7 @@ class Facts(NamedTuple):
         by_agent: Whether tasks are paired by agent, for some task was tried by several.
         of_others: How many tasks are in both runs, and have agents in each that the other has not.
         scored: Tasks with a score in both, which the change is over.
+        beyond: Pairs with a score in both whose means or change no double can hold, which are left out.
         of: What of the content was compared; None where it was not.
         pooled: Keys that several tasks have: of the base and of the candidate.
         conflicts: Pairs whose contents differ (`_task`, `_candidate_task`).
@@ -86,6 +88,7 @@ class Facts(NamedTuple):
     by_agent: bool
     of_others: int
     scored: int
+    beyond: int
     of: Of | None
     pooled: Sides
     conflicts: pl.DataFrame
@@ -170,7 +173,8 @@ def compare(base: Run, candidate: Run, options: CompareOptions | None = None) ->
 def _need_keys(run: Run, keys: pl.DataFrame, key: str) -> None:
     """Makes sure that a run whose tasks are known by what they ask says so anywhere."""
     if key == CONTENT and len(keys) and not keys["_key"].count():
-        hint = "Name its inputs with --inputs, or pair tasks by --key index, if both runs number them alike."
+        by_index = "tasks by --key index, if both runs number them alike."
+        hint = f"Pair {by_index}" if run.files.inputs else f"Name its inputs with --inputs, or pair {by_index}"
         message = "no row has responses_create_params or other content, so tasks cannot be paired by it"
         raise UsageError(message, where=run.files.rollouts[0].shown, hint=hint)
 
@@ -191,6 +195,13 @@ def _overall(changed: pl.DataFrame) -> dict[str, object] | None:
     """The row of the score over all tasks, which is the first."""
     row = next(iter(changed.head(1).to_dicts()), None)
     return row if row is not None and row["scope"] == ALL and row["kind"] == "score" else None
+
+
+def _beyond(pairs: pl.DataFrame) -> int:
+    """How many pairs have a score in both, and no change that a double can hold."""
+    has_scores = pl.all_horizontal(pl.col(f"{side} count {SCORE}") > 0 for side in SIDES)
+    change = pl.col(f"{SIDES[1]} {SCORE}") - pl.col(f"{SIDES[0]} {SCORE}")
+    return pairs.filter(has_scores, ~change.is_finite().fill_null(value=False)).height
 
 
 def _facts(
@@ -218,6 +229,7 @@ def _facts(
         by_agent=pairs.by_agent,
         of_others=pairs.of_others,
         scored=change.tasks,
+        beyond=_beyond(pairs.frame),
         of=of if contents is not None else None,
         pooled=(pooled(keys[0]), pooled(keys[1])),
         conflicts=conflicts(pairs.frame, contents) if contents is not None else nothing,

@@ -182,6 +182,8 @@ def _with_notes(rows: pl.LazyFrame) -> pl.LazyFrame:
         .then(pl.format("{} repeats", "repeats"))
         .when(pl.col("tasks") == 1)
         .then(pl.lit("one task"))
+        .when(no_limits & (pl.col("interval") == BOOTSTRAP))
+        .then(pl.lit("no draw differs"))
         .when(no_limits)
         .then(pl.lit("no task differs"))
         .when(by_draws)

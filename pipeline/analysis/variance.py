@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from pipeline import names
 from pipeline.groups import per_group, together
 from pipeline.profile.expressions import column
 
@@ -39,7 +40,8 @@ def variance_components(tasks: pl.LazyFrame, by: Sequence[str] = ()) -> pl.LazyF
         _between=(size * (distance - mean) ** 2).sum(),
         _within=pl.col("squares").sum(),
         _sizes=(size * size).sum(),
-        tasks=pl.len(),
+        _pairs=pl.len(),
+        tasks=pl.col(names.TASK).n_unique(),
         rollouts=pl.col("rollouts").sum(),
         _differ=pl.col("differs").any() | (distance.max() > distance.min()),
     )
@@ -47,7 +49,7 @@ def variance_components(tasks: pl.LazyFrame, by: Sequence[str] = ()) -> pl.LazyF
 
 
 def _with_components(raw: pl.LazyFrame) -> pl.LazyFrame:
-    a, n = pl.col("tasks").cast(pl.Float64), pl.col("rollouts").cast(pl.Float64)
+    a, n = pl.col("_pairs").cast(pl.Float64), pl.col("rollouts").cast(pl.Float64)
     reason = (
         pl.when(a < 2)  # noqa: PLR2004 - a spread takes two
         .then(pl.lit("fewer than two tasks"))
@@ -67,8 +69,11 @@ def _with_components(raw: pl.LazyFrame) -> pl.LazyFrame:
 
 def _as_rows(estimable: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     known, below = pl.col("_reason").is_null(), pl.col("_raw") < 0
-    said = pl.when(known & below).then(pl.lit("the estimate is below 0")).otherwise("_reason")
-    notes = {"_kept": said, "_msw": pl.col("_reason"), "_icc": said}
+    several = pl.col("_pairs") > pl.col("tasks")
+    apart = pl.when(several).then(pl.format("each of {} pairs of task and agent is a task of its own here", "_pairs"))
+    why = pl.coalesce("_reason", apart)
+    said = pl.when(known & below).then(pl.lit("the estimate is below 0")).otherwise(why)
+    notes = {"_kept": said, "_msw": why, "_icc": said}
     rows = [
         estimable.select(
             *map(column, by),

@@ -15,7 +15,7 @@ from pipeline.analysis.judgement import RULE, fall_of
 from pipeline.analysis.pairing import field_of, key_column
 from pipeline.analysis.same_rollouts import ID_FIELD
 from pipeline.cli.asked import FieldsAsked, RuleAsked
-from pipeline.cli.comparison_notes import Named, notes
+from pipeline.cli.comparison_notes import Named, counted, notes
 from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
 from pipeline.cli.console import SCHEMA_VERSION, Console, refusal_facts
@@ -163,7 +163,7 @@ def _missed_gate(found: list[tuple[Named, Comparison]], gate: Gate, console: Con
         name = names.shown(named.candidate)
         if one.verdict == "too little data":
             if gate.strict:
-                missed.append(f"{name}: too little data ({one.change.tasks} tasks), and --strict")
+                missed.append(f"{name}: too little data ({counted(one.change.tasks, 'task')}), and --strict")
             elif gate.largest_fall is not None:
                 console.warn(f"{name}: too little data, so --fail-if-worse says nothing (--strict refuses that)")
             continue

@@ -31,13 +31,16 @@ def notes(named: Named, facts: Facts, runs: tuple[Run, Run], options: CompareOpt
     for place, word in enumerate(named):
         yield from _of_run(names.shown(word), runs[place], facts, place, options)
     yield from _of_contents(facts, options)
+    if facts.beyond:
+        what = counted(facts.beyond, "pair of tasks", "pairs of tasks")
+        yield f"with a mean or a change beyond a double, and left out: {what}"
     if facts.other_agents:
-        yield f"agents have other names in {names.shown(named.candidate)} ({_counted(facts.other_agents, 'pair')})"
+        yield f"agents have other names in {names.shown(named.candidate)} ({counted(facts.other_agents, 'pair')})"
     if facts.matched is not None:
         yield from _of_rollouts(facts.matched)
     if facts.by_agent and facts.of_others:
         yield (
-            f"of other agents in the two runs: {_counted(facts.of_others, 'task')} that both have; tasks are paired by "
+            f"of other agents in the two runs: {counted(facts.of_others, 'task')} that both have; tasks are paired by "
             "agent where any was tried by several, so agents need the same names"
         )
     elif not facts.shared:
@@ -57,12 +60,12 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
     if len(pooled):
         of = "content" if options.key == CONTENT else "key"
         yield (
-            f"{name}: {pooled['tasks'].sum():,} tasks have only {_counted(len(pooled), f'different {of}')}"
+            f"{name}: {pooled['tasks'].sum():,} tasks have only {counted(len(pooled), f'different {of}')}"
             f"{first_of(pooled['first'])}; those with the same {of} are one task here (--key index keeps them apart)"
         )
     if without:
         lack = "any content to be known by" if options.key == CONTENT else f"a {options.key}"
-        yield f"{name}: without {lack}, and left out: {_counted(without, 'task')}"
+        yield f"{name}: without {lack}, and left out: {counted(without, 'task')}"
     if (note := of_unknown(name, run)) is not None:
         yield note
     if facts.of == "prompt" and not run.has_input_rows:
@@ -72,13 +75,13 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
 def _of_contents(facts: Facts, options: CompareOptions) -> Iterator[str]:
     if facts.matched is None and options.key == CONTENT:
         if len(facts.renumbered):
-            counted = _counted(len(facts.renumbered), "index", "indices") + " with other content in the two runs"
+            told = counted(len(facts.renumbered), "index", "indices") + " with other content in the two runs"
             first = first_of(facts.renumbered[names.TASK])
-            yield f"tasks are numbered differently: {counted}{first}; they are paired by content"
+            yield f"tasks are numbered differently: {told}{first}; they are paired by content"
     elif len(facts.conflicts):
         more = "" if facts.matched is not None else "; --key content pairs what is the same"
-        counted = _counted(len(facts.conflicts), "task") + first_of(facts.conflicts["_task"])
-        yield f"paired, but of other content: {counted}{more}"
+        told = counted(len(facts.conflicts), "task") + first_of(facts.conflicts["_task"])
+        yield f"paired, but of other content: {told}{more}"
     if facts.unread:
         yield f"contents were not compared, for they cannot be read ({facts.unread})"
 
@@ -87,10 +90,11 @@ def _of_rollouts(matched: Matched) -> Iterator[str]:
     if len(matched.other):
         keys = ", ".join(f"{task}:{rollout}" for task, rollout in matched.other.head(FIRST).iter_rows())
         more = ", …" if len(matched.other) > FIRST else ""
-        yield f"of another response.id, and left out: {_counted(len(matched.other), 'rollout')} (first: {keys}{more})"
+        yield f"of another response.id, and left out: {counted(len(matched.other), 'rollout')} (first: {keys}{more})"
     if matched.unchecked:
-        yield f"without a response.id to check, and paired by indices alone: {_counted(matched.unchecked, 'rollout')}"
+        yield f"without a response.id to check, and paired by indices alone: {counted(matched.unchecked, 'rollout')}"
 
 
-def _counted(number: int, thing: str, things: str = "") -> str:
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A number of things in words: 1 task, 2 tasks."""
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

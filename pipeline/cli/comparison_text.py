@@ -11,7 +11,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT, SIDES
-from pipeline.cli.comparison_notes import Named, first_of
+from pipeline.cli.comparison_notes import Named, counted, first_of
 from pipeline.cli.tables import SHOWN_TO_PEOPLE
 from pipeline.output.tables import cell, write_table
 from pipeline.rounding import NOISE
@@ -64,22 +64,26 @@ def _says_nothing() -> pl.Expr:
 def _verdict(found: Comparison, options: CompareOptions) -> Facts:
     change, score = found.change, options.rule.score
     if change.change is None:
-        return [("Verdict", f"{found.verdict}: no task has a {score} in both runs")]
+        why = (
+            f"the change of {score} is beyond a double" if found.facts.beyond else f"no task has a {score} in both runs"
+        )
+        return [("Verdict", f"{found.verdict}: {why}")]
     way = "rose" if change.change > 0 else "fell"
     moved = "did not move" if change.change == 0 else f"{way} by {cell(abs(change.change))}"
     row = found.changes.row(0, named=True)
     means = f"{cell(row['base'])} → {cell(row['candidate'])}"
-    return [("Verdict", f"{found.verdict}: {score} {moved} on average over {_tasks_word(change.tasks)} ({means})")]
+    return [("Verdict", f"{found.verdict}: {score} {moved} on average over {counted(change.tasks, 'task')} ({means})")]
 
 
 def _tasks(named: Named, found: Comparison, options: CompareOptions) -> Facts:
     facts = found.facts
     what = " pairs of task and agent" if facts.by_agent else ""
     about = [f"{facts.shared:,}{what} in both runs"]
-    if facts.by_agent or facts.scored < facts.shared:
-        about.append(
-            f"{_tasks_word(facts.scored) if facts.by_agent else f'{facts.scored:,} of them'} with a score in both"
-        )
+    with_scores = facts.scored + facts.beyond
+    if facts.by_agent:
+        about.append(f"{counted(facts.scored, 'task')} with a score in both")
+    elif with_scores < facts.shared:
+        about.append(f"{with_scores:,} of them with a score in both")
     for side, word in zip(SIDES, named, strict=True):
         one = found.alone.filter(pl.col("run") == side)
         if len(one):
@@ -178,7 +182,3 @@ def _table(title: str, frame: pl.DataFrame, shown: Shown) -> str:
 
 def _signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{cell(value)}"
-
-
-def _tasks_word(count: int) -> str:
-    return f"{count:,} task{'' if count == 1 else 's'}"

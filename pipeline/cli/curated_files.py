@@ -111,7 +111,7 @@ def _lines(training: Training, tasks: pl.DataFrame, level: RunLevel) -> Iterator
     if dataset is None:
         lines = samples(run, tasks, level)
     else:
-        lines = originals(dataset, asked_by(run, tasks), fields=run.has_input_rows)
+        lines = originals(dataset, asked_by(run, tasks), fields=run.has_input_rows, level=level)
     return profiled(lines, tasks, _model(training)) if training.write_back else lines
 
 

@@ -127,6 +127,8 @@ def _check(selection: Selection, lines: LinesAsked) -> None:
         raise UsageError("--pairs goes with neither --dataset nor --write-back", hint=hint)
     if lines.model is not None and not lines.write_back:
         raise UsageError("--model goes with --write-back", hint="It names whose pass rates they are.")
+    if lines.model is not None and not lines.model.strip():
+        raise UsageError("--model is empty", hint="It names whose pass rates they are; without it response.model does.")
     if lines.dry_run:
         return
     if lines.output is None or lines.output.suffix not in SUFFIXES or lines.output.stem.startswith("."):

@@ -85,7 +85,7 @@ def estimate(
     if (uneven := uneven_repeats(_scored(run, rule.score))) is not None:
         console.warn(str(uneven))
     if not found.filter(part="completeness", figure="scored")["value"].sum():
-        console.warn(f"no rollout has a number in {rule.score}: there are no figures")
+        console.warn(f"no measured rollout has a number in {rule.score}: there are no figures")
     for_people = form in {"table", "md"}
     if figures:
         found = _only(found, figures)

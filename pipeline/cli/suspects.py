@@ -34,7 +34,7 @@ class SuspectsAsked:
         int, typer.Option(min=2, help="wrong_key: rollouts with a score that a task has to have.")
     ] = 4
     min_share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="wrong_key: share of them that give the same answer.")
+        float, typer.Option(max=1.0, help="wrong_key: share of them that give the same answer, more than 0.")
     ] = 0.5
     max_chance: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="wrong_key: chance that so many of them agree on one of three.")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pipeline.errors import Exit, FaultsError, SourceError
 from pipeline.sources import rows
-from pipeline.sources.asking import Asking, asking_of
+from pipeline.sources.asking import Asking, RunLevel, asking_of
 from pipeline.sources.files import Source
 from pipeline.sources.lines import lines_of
 from pipeline.sources.numbering import DatasetRow, dataset_row, numbered_by_gym, numbered_past_own
@@ -26,13 +26,16 @@ class Line(NamedTuple):
     where: str
 
 
-def originals(dataset: Source, wanted: Mapping[Key, Asking], *, fields: bool = True) -> Iterator[Line]:
+def originals(
+    dataset: Source, wanted: Mapping[Key, Asking], *, fields: bool = True, level: RunLevel | None = None
+) -> Iterator[Line]:
     """The lines of the wanted tasks, byte for byte, in the order of the dataset; each line once.
 
     Args:
         dataset: What the run was collected from.
         wanted: What each wanted task asks, by its sample.
         fields: Whether the samples have the row's own fields.
+        level: Is told of lines that stand in the dataset again.
 
     Raises:
         FaultsError: A line is no row (exit 3); at the end: the dataset is not that of the run (exit 4).
@@ -45,12 +48,17 @@ def originals(dataset: Source, wanted: Mapping[Key, Asking], *, fields: bool = T
         for place in places:
             keys_at[place].append(key)
     left = dict.fromkeys(wanted)
+    written: set[int] = set()
+    told = level or RunLevel()
     with rows.numbers_of_any_length():
         for number, (_, view, _) in enumerate(lines_of(dataset.whole()), 1):
-            open_keys = [key for key in keys_at.get(number, ()) if key in left]
-            if not open_keys:
+            if number not in keys_at:
                 continue
             text = bytes(view)
+            open_keys = [key for key in keys_at[number] if key in left]
+            if not open_keys:
+                told.again += hash(text) in written
+                continue
             where = f"{dataset.shown}:{number}"
             try:
                 asking = asking_of(rows.parse(memoryview(text)), fields=fields)
@@ -58,6 +66,7 @@ def originals(dataset: Source, wanted: Mapping[Key, Asking], *, fields: bool = T
                 raise too_deep(where) from None
             fitting = tuple(key for key in open_keys if asking.fits(wanted[key]))
             if fitting:
+                written.add(hash(text))
                 yield Line(fitting, text, where)
                 for key in fitting:
                     del left[key]

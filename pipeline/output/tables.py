@@ -9,7 +9,8 @@ from typing import IO, Any, Literal
 import polars as pl
 
 Format = Literal["table", "csv", "json", "jsonl", "md", "parquet"]
-PLAIN_BELOW = 1000
+PLAIN_BELOW, DIGITS_BELOW = 1000, 1e15
+"""From where on numbers have no four digits, and from where on they are written with an exponent."""
 
 
 def plain_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -59,7 +60,7 @@ def cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        if abs(value) < PLAIN_BELOW:
+        if abs(value) < PLAIN_BELOW or abs(value) >= DIGITS_BELOW:
             return f"{value:,.4g}"
         return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else on_one_line(str(value))

@@ -52,26 +52,38 @@ def notices(
             measured,
             pl.col("_unfinite") > 0,
             "not_finite",
-            "{} numbers are NaN, Infinity or beyond a double; they are left out of every figure",
+            (
+                "{} number is NaN, Infinity or beyond a double; it is left out of every figure",
+                "{} numbers are NaN, Infinity or beyond a double; they are left out of every figure",
+            ),
             count=int(measured["_unfinite"].sum() or 0),
         ),
         _of_rows(
             measured,
             pl.col("_flags") & TEXT_REWARD > 0,
             "text_reward",
-            "{} rewards are text or other than a number; they are left out of every figure",
+            (
+                "{} reward is text or other than a number; it is left out of every figure",
+                "{} rewards are text or other than a number; they are left out of every figure",
+            ),
         ),
         _of_rows(
             measured,
             pl.col("_flags") & ODD_RESPONSE > 0,
             "odd_response",
-            "{} responses or usages are not objects; those rollouts have no usage",
+            (
+                "{} response or usage is not an object; that rollout has no usage",
+                "{} responses or usages are not objects; those rollouts have no usage",
+            ),
         ),
         _of_rows(
             frame.filter("_finished"),
             pl.col("_agent").is_null(),
             "no_agent",
-            '{} rollouts name no agent; their agent_ref is {{"name": null}}',
+            (
+                '{} rollout names no agent; its agent_ref is {{"name": null}}',
+                '{} rollouts name no agent; their agent_ref is {{"name": null}}',
+            ),
         ),
         _nothing_measured(frame),
         _nothing_scored(measured),
@@ -126,12 +138,15 @@ def verdict_notices(lines: pl.DataFrame) -> list[Notice]:
     return [Notice(code, len(rows), f"{len(rows):,} {what}", places(rows)) for code, rows, what in found if len(rows)]
 
 
-def _of_rows(frame: pl.DataFrame, which: pl.Expr, code: str, message: str, count: int | None = None) -> Notice | None:
+def _of_rows(
+    frame: pl.DataFrame, which: pl.Expr, code: str, messages: tuple[str, str], count: int | None = None
+) -> Notice | None:
+    """A warning about some rows, in words for one thing and for several."""
     rows = frame.filter(which.fill_null(value=False)).sort("_source", "_line") if not frame.is_empty() else frame
     if rows.is_empty():
         return None
     number = len(rows) if count is None else count
-    return Notice(code, number, message.format(f"{number:,}"), places(rows))
+    return Notice(code, number, messages[number != 1].format(f"{number:,}"), places(rows))
 
 
 def _nothing_measured(frame: pl.DataFrame) -> Notice | None:

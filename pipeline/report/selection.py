@@ -51,6 +51,9 @@ def run_level_notes(level: RunLevel) -> Iterator[str]:
         yield f"{level.skills:,} {of} have the skills_ref of that run"
     if level.alike:
         yield f"{level.alike:,} {of} have the text of another: collection makes one task of rows that are alike"
+    if level.again:
+        what = "line stands" if level.again == 1 else "lines stand"
+        yield f"{level.again:,} {what} in the dataset again, and each is written once: alike rows are one task"
     if level.nulls:
         yield f"{level.nulls:,} NaN or Infinity in the rows are null now, for JSON has neither"
 

@@ -59,10 +59,11 @@ class RunLevel:
         skills: How many of them have a `skills_ref`.
         nulls: How many NaN and Infinity became null in them.
         alike: How many of them have the text of another one.
+        again: How many lines of a dataset were left out, for the same line was written already.
     """
 
     def __init__(self) -> None:
-        self.rows = self.seeds = self.skills = self.nulls = self.alike = 0
+        self.rows = self.seeds = self.skills = self.nulls = self.alike = self.again = 0
         self._params, self._skills = rows.Last(names.PARAMS), rows.Last(names.SKILLS_REF)
         self._seed = rows.Last(names.SEED)
         self._texts: set[int] = set()

@@ -249,6 +249,13 @@ def _starts_like_rollouts(path: Path) -> bool:
     return False
 
 
+def _is_empty(path: Path) -> bool:
+    try:
+        return not path.stat().st_size
+    except OSError:  # it went away
+        return False
+
+
 def _may_be_rollouts(path: Path) -> bool:
     """Whether a file starts like rollouts, or is so damaged that reading it has to say so."""
     try:
@@ -280,6 +287,15 @@ def _no_rollouts(found: _Found, named: list[str]) -> Exception:
         there = next((path for path in paths if Path(path).is_file()), None)
         hint = f"The rollouts are {names.shown(there)}." if there else "Name the rollouts that they planned."
         return SourceError("these are materialized inputs, and no rollouts", where=named[0], hint=hint)
+    empty = [path for path in found.passed_over if path.name.endswith(names.ROLLOUT_SUFFIXES) and _is_empty(path)]
+    if empty:
+        hint = "A run that has just begun has none yet. The first row of rollouts has response or reward."
+        message = f"no rollouts found: {names.shown(empty[0].name)} is empty"
+        return SourceError(message, where=", ".join(named[:3]), hint=hint)
+    profiles = [path for path in found.passed_over if path.name.endswith(names.TASKS_FILE)]
+    if profiles and found.profiles:
+        hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
+        return SourceError("no rollouts found, only a profile", where=", ".join(named[:3]), hint=hint)
     others = [*found.inputs, *found.failures, *found.passed_over]
     what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
     return SourceError(

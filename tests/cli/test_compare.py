@@ -204,7 +204,7 @@ def test_renumbered_tasks(folder: Path) -> None:
 def test_one_prompt_for_all(folder: Path) -> None:
     plan, done = rows_of(GOOD)
     for row in plan:
-        row.pop("responses_create_params")
+        row.update(prompt(0))
         row.pop("uuid")
         row.pop("level")
     write(folder, "blank", plan, done)
@@ -334,6 +334,14 @@ def test_another_name_of_an_agent_beside_tasks_of_several(folder: Path) -> None:
     assert "of other agents" not in said.stderr
     (one,) = compared(folder, "both.jsonl", "one.jsonl")["comparisons"]
     assert (one["pairing"]["shared"], one["pairing"]["by_agent"]) == (7, True)
+
+
+def test_a_change_beyond_doubles_is_told_as_such(folder: Path) -> None:
+    write_rewards(folder, "high", {task: [1e308] for task in range(8)})
+    write_rewards(folder, "low", {task: [-1e308] for task in range(8)})
+    said = compare(folder, "high.jsonl", "low.jsonl")
+    assert "too little data: the change of reward is beyond a double" in said.stdout
+    assert "with a mean or a change beyond a double, and left out: 8 pairs of tasks" in said.stderr
 
 
 def test_inputs_of_each(folder: Path) -> None:

@@ -9,6 +9,7 @@ from tests.cli.run_files import (
     INPUTS,
     KEYS,
     OUTPUTS,
+    TASKS,
     agents_of,
     assert_refused,
     contents_of,
@@ -120,6 +121,17 @@ class TestRun:
         if content is not None:
             write_run(tmp_path / "in", done=content)
         assert_refused(run_command(["profile", "in"], tmp_path), 3, "in: no rollouts found", "response or reward")
+
+    def test_a_folder_of_a_run_that_has_just_begun(self, tmp_path: Path) -> None:
+        write_run(tmp_path / "in", done=b"")
+        done = run_command(["stats", "in"], tmp_path)
+        assert_refused(done, 3, "in: no rollouts found: run.jsonl is empty", "A run that has just begun has none yet")
+
+    def test_a_folder_with_nothing_but_a_profile(self, tmp_path: Path) -> None:
+        write_run(tmp_path)
+        assert run_command(["profile", "run.jsonl", "-o", "in/run"], tmp_path).exit_code == 0
+        done = run_command(["stats", "in"], tmp_path)
+        assert_refused(done, 3, "no rollouts found, only a profile", f"Name the profile itself: in/run{TASKS}")
 
     def test_a_path_that_is_there_is_no_pattern(self, tmp_path: Path) -> None:
         write_run(tmp_path, "run1", done=rollouts(reward=0))

@@ -61,6 +61,20 @@ def test_rollouts_that_do_not_say_what_was_asked_are_no_data_set(tmp_path: Path)
     assert not (tmp_path / "set.jsonl").exists()
 
 
+def test_an_empty_model_is_none(tmp_path: Path) -> None:
+    write_texts(tmp_path)
+    assert_refused(select(tmp_path, "-o", "set.jsonl", "--write-back", "--model", ""), 2, "--model is empty")
+
+
+def test_a_line_that_stands_in_the_dataset_twice_is_written_once(tmp_path: Path) -> None:
+    write_texts(tmp_path)
+    original = lines(tmp_path / "data.jsonl")
+    (tmp_path / "data.jsonl").write_bytes(b"\n".join([*original, original[1], original[2], original[0]]))
+    done = select(tmp_path, "-o", "set.jsonl", "--dataset", "data.jsonl")
+    assert (done.exit_code, lines(tmp_path / "set.jsonl")) == (0, original[1:4])
+    assert "2 lines stand in the dataset again, and each is written once" in done.stderr
+
+
 def test_samples_are_written_as_they_stand(tmp_path: Path) -> None:
     write_texts(tmp_path)
     done = select(tmp_path, "-o", "out/set.jsonl")

@@ -113,6 +113,29 @@ def test_uneven_repeats_have_a_mean_of_their_own(tmp_path: Path) -> None:
     assert across["value"] == pytest.approx(1.25 / 3)
 
 
+def test_text_for_rewards_is_told_as_such(tmp_path: Path) -> None:
+    write(tmp_path, [rollout(0, 0, "good")])
+    for command in ("stats", "suspects", "select"):
+        more = ["--dry-run"] if command == "select" else []
+        done = run_command([command, "r.jsonl", *more], tmp_path)
+        assert_refused(done, 2, "no rollout has a number in 'reward'", "It is text. Metrics: output_tokens.")
+        assert "1 reward is text or other than a number; it is left out" in done.stderr
+
+
+def test_one_draw_says_nothing_of_tasks(folder: Path) -> None:
+    done = run_command(["stats", "r.jsonl", "--json", "--draws", "1"], folder)
+    notes = {row["note"] for row in json.loads(done.stdout) if row["interval"] == "bootstrap over tasks"}
+    assert "no draw differs" in notes
+    assert "no task differs" not in notes
+
+
+def test_variance_of_several_agents_is_of_pairs(tmp_path: Path) -> None:
+    write(tmp_path, [rollout(task, i, task * i % 3, agent="ab"[i % 2]) for task in range(4) for i in range(4)])
+    rows = [row for row in stats(tmp_path)[0] if row["part"] == "variance" and row["scope"] == "all"]
+    assert [row["tasks"] for row in rows] == [4, 4, 4]
+    assert any("8 pairs of task and agent" in row["note"] for row in rows)
+
+
 def test_markdown(folder: Path) -> None:
     done = run_command(["stats", "r.jsonl", "-q", "--format", "md", "-o", "s.md"], folder)
     assert (done.exit_code, done.stdout) == (0, "")

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.output.tables import Format, plain_table, write_table
+from pipeline.output.tables import Format, cell, plain_table, write_table
 
 FRAME = pl.DataFrame(
     {
@@ -81,3 +81,13 @@ def test_no_rows(form: Format) -> None:
 
 def test_numbers_stand_to_the_right() -> None:
     assert plain_table(["a", "n"], [["x", 1], ["yy", 1234.5]]) == "a         n\nx         1\nyy  1,234.5"
+
+
+def test_numbers_of_many_digits_have_an_exponent() -> None:
+    assert [cell(value) for value in (999.96, 123456.0, -1e14, 1e15, -1e200)] == [
+        "1,000",
+        "123,456",
+        "-100,000,000,000,000",
+        "1e+15",
+        "-1e+200",
+    ]
