@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.errors import RollprofError
     from pipeline.frames.failures import scan_failures
     from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
-    from pipeline.frames.lazy import collect
+    from pipeline.frames.lazy import collect as collect_frame
     from pipeline.frames.rollouts import scan_rollouts
     from pipeline.frames.verdicts import scan_verdicts
     from pipeline.options import ProfileOptions, ReadOptions
@@ -37,7 +37,7 @@ __all__ = [
     "Written",
     "accounting",
     "align",
-    "collect",
+    "collect_frame",
     "find_run",
     "inputs_of_rollouts",
     "open_run",
@@ -62,7 +62,7 @@ HOMES = {
     "Written": "pipeline.output.profile_files",
     "accounting": "pipeline.completion",
     "align": "pipeline.alignment",
-    "collect": "pipeline.frames.lazy",
+    "collect_frame": "pipeline.frames.lazy",
     "find_run": "pipeline.sources.runs",
     "inputs_of_rollouts": "pipeline.frames.inputs",
     "open_run": "pipeline.run",
@@ -75,11 +75,13 @@ HOMES = {
     "scan_verdicts": "pipeline.frames.verdicts",
     "write_profile": "pipeline.output.profile_files",
 }
+NAMED_THERE = {"collect_frame": "collect"}
+"""`pipeline.collect` is the package that collects rollouts."""
 
 
 def __getattr__(name: str) -> Any:
     if name in HOMES:
-        return getattr(import_module(HOMES[name]), name)
+        return getattr(import_module(HOMES[name]), NAMED_THERE.get(name, name))
     raise AttributeError(f"module 'pipeline' has no attribute {name!r}")
 
 

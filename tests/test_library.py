@@ -1,5 +1,6 @@
 """The names of the library, in a fresh process each."""
 
+import pkgutil
 import subprocess
 import sys
 
@@ -20,3 +21,8 @@ def test_touching_a_name_turns_none_into_a_module(name: str) -> None:
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = pipeline.nonsense
+
+
+def test_no_name_is_that_of_a_module() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(pipeline.__path__)}
+    assert not modules & set(pipeline.__all__)

@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline import collect
 from pipeline.analysis.bands import Span
 from pipeline.analysis.budget import within_budget
 from pipeline.analysis.new_repeats import new_repeats
 from pipeline.analysis.repeats_needed import Target
 from pipeline.analysis.scoring import PassRule
 from pipeline.analysis.topping_up import topup_plan
+from pipeline.frames.lazy import collect
 from pipeline.run import Run
 from tests.queries.asking import opened, rollout
 from tests.runs import Row, planned

@@ -271,7 +271,7 @@ def test_a_run_that_names_fields(tmp_path: Path) -> None:
         (("--half-width", "0.5"), ("--half-width 0.5 is out of range", "above 0 and below 0.5")),
         ((*BAND, "--score", "nope"), ("nope", "There are")),
         ((*BAND, "-o", f"run{INPUTS}"), ("would overwrite",)),
-        ((*BAND, "-o", BACKUP), ("would overwrite",)),
+        ((*BAND, "-o", BACKUP, "-f", "csv"), ("would overwrite",)),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
 )

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from pipeline import ProfileOptions, Run, collect, open_run
+from pipeline import ProfileOptions, Run, open_run
+from pipeline.frames.lazy import collect
 from queries import QUERIES
 from tests.runs import Row, finished, jsonl
 

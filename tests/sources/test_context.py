@@ -19,7 +19,7 @@ def rollouts_of(folder: Path, rollouts: Content, inputs: Content = (), *fields: 
     if inputs:
         (folder / "r_materialized_inputs.jsonl").write_bytes(jsonl(inputs))
     options = ProfileOptions(partial=True, context=True, fields=fields, jobs=1)
-    return pipeline.collect(pipeline.open_run(folder / "r.jsonl", options=options).rollouts)
+    return pipeline.collect_frame(pipeline.open_run(folder / "r.jsonl", options=options).rollouts)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline import collect
 from pipeline.analysis.scoring import PassRule
 from pipeline.analysis.suspects.all_reasons import Bounds, suspects
 from pipeline.analysis.suspects.answering import agreement_chance
+from pipeline.frames.lazy import collect
 from tests.queries.asking import opened, rollout
 from tests.runs import Row, planned
 
