@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pipeline.collect.answers import REQUEST_FAILED, RETRIED, TIMEOUT, TOO_LARGE, Answer, Failure
 from pipeline.collect.bodies import body_of
-from pipeline.collect.open_files import allowed
+from pipeline.collect.open_files import MANY, allowed
 from pipeline.collect.options import AskOptions
 from pipeline.errors import SourceError, UsageError
 
@@ -155,7 +155,7 @@ def allow_open_files(wanted: int) -> None:
     Raises:
         UsageError: The system does not allow so many.
     """
-    most = allowed(wanted)
+    most = allowed(max(wanted, MANY))  # connections that wait for their next use, an agent's each, come on top
     if most < wanted:
         hint = f"Use --concurrency {max(1, most - SPARE_FILES)} or less, or raise it with ulimit -n."
         raise UsageError(f"{wanted} open files are needed, the limit is {most}", hint=hint)

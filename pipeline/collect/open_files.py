@@ -8,6 +8,9 @@ import resource
 SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What the system says where it has none left."""
 
+MANY = 1 << 16
+"""More than are ever open here: nobody knows how many callers come, and how many connections wait."""
+
 
 def allowed(wanted: int) -> int:
     """How many may be open, after this process's own limit was raised to what is wanted or the system allows."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pipeline.collect.open_files import SHORT, allowed
+from pipeline.collect.open_files import MANY, SHORT, allowed
 from pipeline.collect.serving.sockets import BACKLOG
 from pipeline.errors import Exit, UsageError
 
@@ -32,8 +32,6 @@ LAST_SECONDS = 3.0
 SIGNALLED = 128
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep a connection, so that none is closed while a request is on its way."""
-FILES_WANTED = 1 << 16
-"""Nobody knows how many callers come: each takes a file, and one more while the model is asked."""
 SILENT = 100
 """Above every level of logging: what is to be said is said by the command."""
 
@@ -64,7 +62,7 @@ async def run_until_signalled(
     Raises:
         UsageError: Standard input is nothing that can be watched.
     """
-    asyncio.get_running_loop().set_exception_handler(_told(tell, files=allowed(FILES_WANTED)))
+    asyncio.get_running_loop().set_exception_handler(_told(tell, files=allowed(MANY)))
     servers = [_server(app) for app in apps]
     with _ending() as (ended, end):
         if with_stdin:

@@ -24,7 +24,7 @@ def test_responses_url(url: str, posted: str) -> None:
     assert responses_url(url) == posted
 
 
-@pytest.mark.parametrize("url", ["host/v1", "https://me:hush@host/v1"])
+@pytest.mark.parametrize("url", ["host/v1", "https://me:hush@host/v1", "http://a..b"])
 def test_no_url(url: str) -> None:
     with pytest.raises(UsageError, match="--model-url"):
         responses_url(url)
