@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pipeline import names
 from pipeline.errors import SourceError, UsageError
-from pipeline.sources import rows
 from pipeline.sources.files import Source, absent, open_source
-from pipeline.sources.lines import lines_of
+from pipeline.sources.first_look import is_file, may_be_rollouts, starts_like_rollouts
+from pipeline.sources.no_rollouts import Passed, no_rollouts
 
 SHOWN = 10
 TABLES = (".csv", ".tsv")
@@ -72,7 +72,8 @@ def find_run(
     for path in _matching(run):
         found.look_at(path, note=path not in named)
     if not found.rollouts:
-        raise _no_rollouts(found, [names.shown(p) for p in (*run, *rollouts)])
+        passed = Passed(list(found.inputs), list(found.failures), found.passed_over, found.profiles)
+        raise no_rollouts(passed, [names.shown(p) for p in (*run, *rollouts)])
     opened = _opened(found.rollouts)
     if given := list(_matching(inputs)):
         found.inputs = dict.fromkeys(given)
@@ -120,7 +121,7 @@ class _Found:
             raise absent(path)
         if path.is_dir():
             for inside in sorted(path.iterdir()):
-                if _is_file(inside):
+                if is_file(inside):
                     self._look_at_file(inside, in_folder=True, note=True)
                 elif inside.is_symlink() and inside.name.endswith(names.ROLLOUT_SUFFIXES):
                     self.notes.append(("left out", f"{names.shown(inside)} (a link that leads nowhere)"))
@@ -133,7 +134,7 @@ class _Found:
         for path in self.rollouts:
             stem = names.stem_of(path)
             candidates = [names.sibling(stem, names.INPUTS + suffix) for suffix in names.ROLLOUT_SUFFIXES]
-            existing = [candidate for candidate in candidates if _is_file(candidate)]
+            existing = [candidate for candidate in candidates if is_file(candidate)]
             looked_for += candidates[:1]
             for candidate in existing[:1]:
                 self.take("inputs", candidate, note=True)
@@ -141,7 +142,7 @@ class _Found:
             self._look_for_only_inputs()
         if needed and not self.inputs:
             for path in self.rollouts:
-                if path.is_file() and path.suffix != ".parquet" and not _starts_like_rollouts(path):
+                if path.is_file() and path.suffix != ".parquet" and not starts_like_rollouts(path):
                     hint = "Rollouts are JSON lines with response or reward; their inputs file lies beside them."
                     raise SourceError("its first row is no rollout", where=names.shown(path), hint=hint)
             raise SourceError(
@@ -153,7 +154,7 @@ class _Found:
         """Refuses inputs that were given for rollouts and rollouts for inputs."""
         rollouts, inputs = next(iter(self.rollouts)), next(iter(self.inputs))
         regular = rollouts.is_file() and inputs.is_file()
-        if regular and _starts_like_rollouts(inputs) and not _starts_like_rollouts(rollouts):
+        if regular and starts_like_rollouts(inputs) and not starts_like_rollouts(rollouts):
             raise UsageError(
                 "has neither response nor reward, but the inputs have",
                 where=names.shown(rollouts),
@@ -166,20 +167,20 @@ class _Found:
             stem = names.stem_of(path)
             for suffix in names.ROLLOUT_SUFFIXES:
                 candidate = names.sibling(stem, names.FAILURES + suffix)
-                if _is_file(candidate):
+                if is_file(candidate):
                     self.take("failures", candidate, note=True)
                     break
 
     def verdicts(self) -> dict[Path, None]:
         """The verdicts that lie beside the rollouts."""
         candidates = dict.fromkeys(path.with_name(f"{names.VERDICTS}.jsonl") for path in self.rollouts)
-        return {path: None for path in candidates if _is_file(path)}
+        return {path: None for path in candidates if is_file(path)}
 
     def _look_for_only_inputs(self) -> None:
         for folder in dict.fromkeys(path.parent for path in self.rollouts):
             plain = [folder / f"{names.INPUTS.removeprefix('_')}{suffix}" for suffix in names.ROLLOUT_SUFFIXES]
             for candidate in plain:
-                if _is_file(candidate):
+                if is_file(candidate):
                     self.take("inputs", candidate, note=True)
 
     def _look_at_file(self, path: Path, *, in_folder: bool, note: bool) -> None:
@@ -193,12 +194,12 @@ class _Found:
         elif names.is_beside_a_run(path.name):
             self.passed_over.append(path)
         elif not in_folder:
-            if path.suffix in TABLES and _is_file(path) and not _may_be_rollouts(path):
+            if path.suffix in TABLES and is_file(path) and not may_be_rollouts(path):
                 hint = "Rollouts are JSON lines, or a Parquet file of rollprof export."
                 raise SourceError("is no JSONL (a CSV?)", where=names.shown(path), hint=hint)
             self.take("rollouts", path, note=note)
         elif path.name.endswith(names.ROLLOUT_SUFFIXES):
-            if _may_be_rollouts(path):
+            if may_be_rollouts(path):
                 self.take("rollouts", path, note=True)
             else:
                 self.passed_over.append(path)
@@ -229,77 +230,9 @@ def _path(name: str | Path) -> Path:
     return Path("/dev/stdin") if str(name) == "-" else Path(name)
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name longer than the system allows
-        return False
-
-
-def _starts_like_rollouts(path: Path) -> bool:
-    """Whether the first row has `response` or `reward`."""
-    for _, view, _ in lines_of(open_source(path).whole()):
-        try:
-            keys = tuple(rows.parse(view))
-        except rows.BadLineError:
-            if bytes(view).strip(rows.SPACE):
-                return False
-            continue
-        return names.RESPONSE in keys or names.REWARD in keys
-    return False
-
-
-def _is_empty(path: Path) -> bool:
-    try:
-        return not path.stat().st_size
-    except OSError:  # it went away
-        return False
-
-
-def _may_be_rollouts(path: Path) -> bool:
-    """Whether a file starts like rollouts, or is so damaged that reading it has to say so."""
-    try:
-        return _starts_like_rollouts(path)
-    except SourceError:
-        return True
-
-
 def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:
     """Each file once, however it was named."""
     unique: dict[str, Path] = {}
     for path in paths:
         unique.setdefault(os.path.realpath(path), path)
     return tuple(map(open_source, unique.values()))
-
-
-def _no_rollouts(found: _Found, named: list[str]) -> Exception:
-    if not named:
-        return UsageError("no rollouts named", hint="Name a rollouts file or a run folder.")
-    if found.passed_over and all(name.endswith(names.TASKS_FILE) for name in named):
-        return SourceError(
-            "is a profile: its rows are tasks, and no rollouts",
-            where=", ".join(named[:3]),
-            hint="Name the rollouts that it was made from; rollprof query takes a profile itself.",
-        )
-    if found.inputs and len(named) == 1 and Path(named[0]).is_file():
-        stem, ending, _ = str(names.stem_of(Path(named[0]))).rpartition(names.INPUTS)
-        paths = [stem + suffix for suffix in names.ROLLOUT_SUFFIXES if ending]
-        there = next((path for path in paths if Path(path).is_file()), None)
-        hint = f"The rollouts are {names.shown(there)}." if there else "Name the rollouts that they planned."
-        return SourceError("these are materialized inputs, and no rollouts", where=named[0], hint=hint)
-    empty = [path for path in found.passed_over if path.name.endswith(names.ROLLOUT_SUFFIXES) and _is_empty(path)]
-    if empty:
-        hint = "A run that has just begun has none yet. The first row of rollouts has response or reward."
-        message = f"no rollouts found: {names.shown(empty[0].name)} is empty"
-        return SourceError(message, where=", ".join(named[:3]), hint=hint)
-    profiles = [path for path in found.passed_over if path.name.endswith(names.TASKS_FILE)]
-    if profiles and found.profiles:
-        hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
-        return SourceError("no rollouts found, only a profile", where=", ".join(named[:3]), hint=hint)
-    others = [*found.inputs, *found.failures, *found.passed_over]
-    what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
-    return SourceError(
-        f"no rollouts found{what}",
-        where=", ".join(named[:3]),
-        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
-    )

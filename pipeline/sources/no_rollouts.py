@@ -1,0 +1,64 @@
+"""Why there are no rollouts where somebody looked for some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline import names
+from pipeline.errors import RollprofError, SourceError, UsageError
+from pipeline.sources.first_look import is_empty, is_file
+
+
+class Passed(NamedTuple):
+    """What was found where rollouts were looked for, and is something else.
+
+    Attributes:
+        inputs: Planned rollouts.
+        failures: Failed attempts.
+        others: Everything else that was passed over.
+        profiles: Whether a profile would have been taken, if it had been named.
+    """
+
+    inputs: list[Path]
+    failures: list[Path]
+    others: list[Path]
+    profiles: bool
+
+
+def no_rollouts(found: Passed, named: list[str]) -> RollprofError:
+    """The refusal of names that lead to no rollouts: what is there instead, and what to name."""
+    if not named:
+        return UsageError("no rollouts named", hint="Name a rollouts file or a run folder.")
+    if found.others and all(name.endswith(names.TASKS_FILE) for name in named):
+        return SourceError(
+            "is a profile: its rows are tasks, and no rollouts",
+            where=", ".join(named[:3]),
+            hint="Name the rollouts that it was made from; rollprof query takes a profile itself.",
+        )
+    if found.inputs and len(named) == 1 and is_file(Path(named[0])):
+        return _only_inputs(named[0])
+    empty = [path for path in found.others if path.name.endswith(names.ROLLOUT_SUFFIXES) and is_empty(path)]
+    if empty:
+        hint = "A run that has just begun has none yet. The first row of rollouts has response or reward."
+        message = f"no rollouts found: {names.shown(empty[0].name)} is empty"
+        return SourceError(message, where=", ".join(named[:3]), hint=hint)
+    profiles = [path for path in found.others if path.name.endswith(names.TASKS_FILE)]
+    if profiles and found.profiles:
+        hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
+        return SourceError("no rollouts found, only a profile", where=", ".join(named[:3]), hint=hint)
+    others = [*found.inputs, *found.failures, *found.others]
+    what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
+    return SourceError(
+        f"no rollouts found{what}",
+        where=", ".join(named[:3]),
+        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
+    )
+
+
+def _only_inputs(named: str) -> RollprofError:
+    stem, ending, _ = str(names.stem_of(Path(named))).rpartition(names.INPUTS)
+    paths = [stem + suffix for suffix in names.ROLLOUT_SUFFIXES if ending]
+    there = next((path for path in paths if is_file(Path(path))), None)
+    hint = f"The rollouts are {names.shown(there)}." if there else "Name the rollouts that they planned."
+    return SourceError("these are materialized inputs, and no rollouts", where=named, hint=hint)
