@@ -176,7 +176,7 @@ def test_what_was_left_out_of_figures_is_told_of_an_export_too(tmp_path: Path) -
     )
     assert run_command(["export", "n.jsonl", "-o", "n.parquet", "-q"], tmp_path).exit_code == 0
     done = run_command(["query", "metric_table", "n.parquet", "--json"], tmp_path)
-    assert (done.exit_code, "1 numbers are NaN" in done.stderr) == (0, True)
+    assert (done.exit_code, "1 number is NaN" in done.stderr) == (0, True)
 
 
 def test_fields_that_are_asked_for_are_columns(tmp_path: Path) -> None:

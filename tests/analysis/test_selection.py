@@ -193,7 +193,7 @@ def test_bands_count_what_is_there_and_what_was_chosen(tmp_path: Path) -> None:
 def test_stages(tmp_path: Path) -> None:
     found = select(pool_of(tmp_path), Selection(stages=2, domain="meta.domain"))
     sizes = Counter(found.chosen.select("_sample.meta.domain", "_stage").rows())
-    assert sizes == {("x", 1): 2, ("x", 2): 1, ("y", 1): 1}
+    assert sizes == {("x", 1): 2, ("x", 2): 1, ("y", 2): 1}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -33,7 +33,8 @@ def write(folder: Path, *behave: list[str]) -> None:
 
 def advised(done: Finished) -> list[str]:
     """The command that standard error ends with, without the program."""
-    return shlex.split(done.stderr.rstrip().splitlines()[-1])[1:]
+    words = shlex.split(done.stderr.rstrip().splitlines()[-1])
+    return words[words.index("collect") :]
 
 
 def test_an_example_of_each_class_is_the_first_of_a_rollout_that_it_ended(tmp_path: Path) -> None:

@@ -20,9 +20,11 @@ SAMPLES = Path(__file__).parents[2] / "sample_data"
 README = " ".join((SAMPLES / "README.md").read_text(encoding="utf-8").split())
 FILES = [
     "candidate/rollouts.jsonl",
+    "candidate/rollouts_begun_with.json",
     "candidate/rollouts_failures.jsonl",
     "candidate/rollouts_materialized_inputs.jsonl",
     "complete/rollouts.jsonl",
+    "complete/rollouts_begun_with.json",
     "complete/rollouts_materialized_inputs.jsonl",
     "demo/arithmetic.jsonl",
     "nasty/rollouts.jsonl",
