@@ -135,32 +135,35 @@ def _infrastructure(found: Comparison) -> Facts:
     if not len(found.infrastructure) or found.change.change is None:
         return []
     row = found.infrastructure.row(0, named=True)
-    told = []
-    if (lost := row["by_lost"]) is None:
-        told.append(("Lost", "nobody knows what was lost"))
-    else:
-        text = (
-            f"{_signed(row['lost_as_zero_change'])} with missing, masked and unscored rollouts as 0, of which "
-            f"{_signed(lost)} is lost rollouts"
-            if abs(lost) > NOISE
-            else "no part of the change is lost rollouts"
-        )
-        told.append(("Lost", text))
-    if (troubled := row["by_troubled"]) is None:
-        told.append(("Truncated", "nobody knows what was truncated"))
-    else:
-        text = (
-            f"{_signed(row['untroubled_change'])} without truncated and unhealthy rollouts, so these are "
-            f"{_signed(troubled)} of the change"
-            if abs(troubled) > NOISE
-            else "no part of the change is truncated or unhealthy rollouts"
-        )
-        told.append(("Truncated", text))
+    lost = "with missing, masked and unscored rollouts as 0, of which {} is lost rollouts"
+    cut = "without truncated and unhealthy rollouts, so these are {} of the change"
+    told = [
+        ("Lost", _part(row["by_lost"], row["lost_as_zero_change"], lost, nothing="lost rollouts", unknown="lost")),
+        (
+            "Truncated",
+            _part(
+                row["by_troubled"],
+                row["untroubled_change"],
+                cut,
+                nothing="truncated or unhealthy rollouts",
+                unknown="truncated",
+            ),
+        ),
+    ]
     known = {name: row[f"{name}_change"] for name in SHARES if row[f"{name}_change"] is not None}
     moved = [f"{name} {_signed(change)}" for name, change in known.items() if abs(change) > NOISE]
     if known:
         told.append(("Shares", ", ".join(moved) or f"none of {', '.join(known)} changed"))
     return told
+
+
+def _part(part: float | None, change: float | None, text: str, *, nothing: str, unknown: str) -> str:
+    """What part of a change is due to some rollouts, beside the change that there would be otherwise."""
+    if part is None or change is None:
+        return f"nobody knows what was {unknown}"
+    if abs(part) <= NOISE:
+        return f"no part of the change is {nothing}"
+    return f"{_signed(change)} {text.format(_signed(part))}"
 
 
 def _table(title: str, frame: pl.DataFrame, shown: Shown) -> str:

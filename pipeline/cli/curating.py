@@ -133,7 +133,8 @@ def _check(selection: Selection, lines: LinesAsked) -> None:
         return
     if lines.output is None or lines.output.suffix not in SUFFIXES or lines.output.stem.startswith("."):
         kinds = " or ".join(f"-o FILE{suffix}" for suffix in SUFFIXES)
-        raise UsageError("the data set needs a name", hint=f"Give {kinds}; --dry-run only prints what would be chosen.")
+        message = "the data set needs a name" if lines.output is None else "the kind of a data set is told by its name"
+        raise UsageError(message, hint=f"Give {kinds}; --dry-run only prints what would be chosen.")
     check_folder(lines.output)
 
 

@@ -303,7 +303,7 @@ def test_a_field_that_some_rows_lack(tmp_path: Path) -> None:
         (["--pass-rate", "1:1", "--confidence", "0.5", "-o", "s.jsonl"], 2, ["one point has no probability"]),
         (["--confidence", "0.5", "-o", "s.jsonl"], 2, ["--confidence goes with --pass-rate"]),
         ([], 2, ["the data set needs a name", "--dry-run"]),
-        (["-o", "s.csv"], 2, ["the data set needs a name"]),
+        (["-o", "s.csv"], 2, ["the kind of a data set is told by its name", ".parquet"]),
         (["--pairs", "--dataset", "data.jsonl", "-o", "s.jsonl"], 2, ["--pairs goes with neither"]),
         (["--model", "m", "-o", "s.jsonl"], 2, ["--model goes with --write-back"]),
         (["-o", "run.jsonl"], 2, ["would overwrite what it is made from"]),
