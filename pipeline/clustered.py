@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from pipeline.groups import number, per_group, together
-from pipeline.profile.expressions import column, t_quantiles
+from pipeline.profile.expressions import column
+from pipeline.profile.student import t_quantiles
 from pipeline.rounding import NOISE
 
 Means = Mapping[str, tuple[str, str]]

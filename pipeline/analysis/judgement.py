@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from pipeline.analysis.permutation import SignFlip
+from pipeline.profile.student import CONFIDENCE
 
 Verdict = Literal["better", "worse", "no difference found", "too little data"]
 FEWEST_TASKS = 6
 LEVEL = 0.05
-CONFIDENCE = 0.975
 POWER = 0.8
 RULE = (
     f"with fewer than {FEWEST_TASKS} tasks scored in both runs there is too little data, as {FEWEST_TASKS - 1} tasks "

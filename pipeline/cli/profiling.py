@@ -87,7 +87,7 @@ def _stem(files: RunFiles, named: Named) -> Path:
 
 def _read(files: RunFiles, options: ProfileOptions, console: Console) -> Read:
     """Reads everything."""
-    with reading(files, options, quiet=console.quiet, heavy="scipy.special") as begun:
+    with reading(files, options, quiet=console.quiet, heavy="pipeline.output.profile_files") as begun:
         from pipeline.run import Run
 
         return Read(*Run(files, options, begun=begun).load())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import polars as pl
 import polars.selectors as cs
 from polars.lazyframe.group_by import LazyGroupBy
 
 from pipeline import names
+from pipeline.profile.student import t_quantiles
 
 DISTANCE = "_distance "
-CONFIDENCE = 0.975
-"""Upper quantile of a two-sided 95 % interval."""
 
 
 def is_pattern(name: str) -> bool:
@@ -148,16 +146,3 @@ def _spread(label: str, value: str) -> pl.Expr:
         return finite(mean - half_width if label == "ci_low_95" else mean + half_width)
     known = {"std": std, "sem": error, "se": error}
     return finite(known[label] if label in known else column(f"{label} {value}"))
-
-
-def t_quantiles(count: pl.Expr, upper: float = CONFIDENCE) -> pl.Expr:
-    """The quantile of Student's t with n - 1 degrees of freedom for each n (Float64); null below two values."""
-    return count.map_batches(partial(_t_quantiles, upper=upper), return_dtype=pl.Float64, is_elementwise=True)
-
-
-def _t_quantiles(counts: pl.Series, *, upper: float) -> pl.Series:
-    from scipy.special import stdtrit
-
-    freedom = counts.cast(pl.Float64) - 1.0
-    quantiles = pl.Series(stdtrit(freedom.fill_null(0.0).to_numpy(), upper), dtype=pl.Float64)
-    return quantiles.set((freedom < 1.0).fill_null(value=True), None)
