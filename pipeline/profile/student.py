@@ -24,8 +24,17 @@ FEW = (
     2.0017174841452356, 2.000995378088267, 2.0002978220142604, 1.999623584994939, 1.9989715170333788,
     1.998340542520741, 1.997729654317693,
 )
-# fmt: on
 """The quantile at `CONFIDENCE` for 0, 1, 2, … degrees of freedom, as SciPy gives it: importing SciPy takes 0.2 s."""
+MANY = (
+    1.9599639845400543, 2.372271230298563, 2.8224986157396117, 2.5558496795077232, 1.5895340533938236,
+    0.7328982119816057, 0.6274804609510736, 0.12881285359619749, -1.7139281826235218,
+)
+"""The coefficients a of its expansion Σ aᵢ / nⁱ in n degrees of freedom, off by less than 1e-16 of it beyond `FEW`.
+
+The first is the normal quantile. Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5, which has
+the first five; the others were solved for with 80 digits.
+"""
+# fmt: on
 
 
 def t_quantiles(count: pl.Expr, upper: float = CONFIDENCE) -> pl.Expr:
@@ -35,8 +44,12 @@ def t_quantiles(count: pl.Expr, upper: float = CONFIDENCE) -> pl.Expr:
 
 def _t_quantiles(counts: pl.Series, *, upper: float) -> pl.Series:
     freedom = (counts.cast(pl.Int64).fill_null(1) - 1).clip(0)
-    if upper == CONFIDENCE and (freedom < len(FEW)).all():
-        return pl.Series(FEW, dtype=pl.Float64).gather(freedom)
-    from scipy.special import stdtrit
+    if upper != CONFIDENCE:
+        from scipy.special import stdtrit
 
-    return pl.Series(stdtrit(freedom.to_numpy(), upper), dtype=pl.Float64).set(freedom == 0, None)
+        return pl.Series(stdtrit(freedom.to_numpy(), upper), dtype=pl.Float64).set(freedom == 0, None)
+    known = pl.Series(FEW, dtype=pl.Float64).gather(freedom.clip(0, len(FEW) - 1))
+    many = 0.0 * freedom
+    for coefficient in reversed(MANY):
+        many = many / freedom.clip(1) + coefficient
+    return many.zip_with(freedom >= len(FEW), known)

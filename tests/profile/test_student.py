@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
-from pipeline.profile.student import CONFIDENCE, FEW, t_quantiles
+from pipeline.profile.student import CONFIDENCE, FEW, MANY, t_quantiles
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,11 +22,17 @@ def test_the_few_that_are_kept_are_those_of_scipy() -> None:
     assert list(FEW[1:]) == [stdtrit(freedom, CONFIDENCE) for freedom in range(1, len(FEW))]
 
 
-@pytest.mark.parametrize("most", [5, len(FEW), len(FEW) + 1, 100_000])
 @pytest.mark.parametrize("upper", [CONFIDENCE, 0.95])
-def test_quantiles_are_those_of_scipy(most: int, upper: float) -> None:
-    counts = pl.Series([most, 2, 3, most - 1], dtype=pl.UInt32)
-    assert quantiles(counts, upper) == [stdtrit(count - 1, upper) for count in counts]
+def test_quantiles_are_those_of_scipy(upper: float) -> None:
+    counts = pl.Series([*range(2, 2000), 10_000, 123_456, 10**9], dtype=pl.UInt32)
+    expected = [stdtrit(count - 1, upper) for count in counts]
+    assert quantiles(counts, upper) == pytest.approx(expected, rel=1e-15)
+
+
+def test_the_expansion_begins_as_the_handbook_has_it() -> None:
+    z = ndtri(CONFIDENCE)
+    first = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
+    assert MANY[: len(first)] == pytest.approx(first, rel=1e-15)
 
 
 @pytest.mark.parametrize("most", [4, 1000])
