@@ -1,20 +1,74 @@
-"""Worker processes that start while the command line is still being parsed, where they will pay off."""
+"""What is begun while the command line is still being parsed: worker processes, and the reading of a plain run.
+
+It is a guess. Whoever reads takes what was begun only if it is the very thing that is wanted; else it is ended.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.sources.workers import start_spares, usable_cores
+from pipeline.errors import RollprofError
+from pipeline.sources.workers import Pool, end_spares, start_spares, usable_cores
+
+if TYPE_CHECKING:
+    from pipeline.sources.readings import Reading, Request
 
 WORTHWHILE_BYTES = 32 << 20
 """Far above the size that is read without workers: a guess that is wrong costs more than one that is not made."""
+NAMING = {"-r": "rollouts", "--rollouts": "rollouts", "-i": "inputs", "--inputs": "inputs"}
+VALUED = frozenset(
+    ("-o", "--output", "--output-dir", "-j", "--jobs", "--on-duplicate", "--on-extra", "--masked", "--min-completion")
+)
+FLAGS = frozenset(("-q", "--quiet", "--json", "--no-cache", "--partial", "--allow-partial-rollouts", "--counts"))
+"""Options under which the same is read from the same files."""
+
+
+class Early(NamedTuple):
+    """What was begun: the workers, and what they read, by what it was asked for with."""
+
+    pool: Pool
+    workers: int
+    readings: Mapping[Request, Reading]
+
+
+_begun: list[Early] = []
 
 
 def start_early(arguments: Sequence[str]) -> None:
-    """Starts workers if a run is to be profiled and the files that arguments name are large."""
-    if "profile" in arguments[:2] and sum(_sizes(arguments)) >= WORTHWHILE_BYTES:
-        start_spares(min(_jobs(arguments), usable_cores()))
+    """Starts workers if a run is to be profiled and the files that arguments name are large; reads it if it is plain.
+
+    Args:
+        arguments: The command line.
+    """
+    if "profile" not in arguments[:2] or sum(_sizes(arguments)) < WORTHWHILE_BYTES:
+        return
+    start_spares(min(_jobs(arguments), usable_cores()))
+    named = _named(arguments[arguments.index("profile") + 1 :])
+    if named is not None:
+        with contextlib.suppress(RollprofError, OSError, ValueError):  # the command itself will meet it, and tell
+            _begin(named, workers=_jobs(arguments), cache="--no-cache" not in arguments)
+
+
+def take_early(wanted: Sequence[Request], *, workers: int) -> Early | None:
+    """What was begun early, for its new owner to end, if it is just what is wanted; else it is ended."""
+    if not _begun:
+        return None
+    early = _begun.pop()
+    if early.workers == workers and list(early.readings) == list(wanted):
+        end_spares()
+        return early
+    early.pool.end()
+    return None
+
+
+def end_early() -> None:
+    """Ends what was begun and nobody has taken."""
+    while _begun:
+        _begun.pop().pool.end()
+    end_spares()
 
 
 def _sizes(arguments: Sequence[str]) -> Iterator[int]:
@@ -39,3 +93,43 @@ def _jobs(arguments: Sequence[str]) -> int:
             given = value if equals else next(iter(arguments[place + 1 :]), "")
             return int(given) if given.isascii() and given.isdigit() else 0
     return usable_cores()
+
+
+def _named(arguments: Sequence[str]) -> dict[str, list[str]] | None:
+    """The paths that a plain command line names, as `find_run` takes them; None for one that is not plain."""
+    named: dict[str, list[str]] = {"run": [], "rollouts": [], "inputs": []}
+    rest = iter(arguments)
+    for argument in rest:
+        option, equals, value = argument.partition("=") if argument.startswith("--") else (argument, "", "")
+        if option in FLAGS and not equals:
+            continue
+        if option in VALUED or option in NAMING:
+            value = value if equals else next(rest, "")
+        elif argument.startswith(("-", "+")) or "=" in argument:
+            return None
+        if option not in VALUED:
+            path = value if option in NAMING else argument
+            if not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH112, PTH113 - a pipe comes only once
+                return None
+            named[NAMING.get(option, "run")].append(path)
+    return named
+
+
+def _begin(named: Mapping[str, Sequence[str]], *, workers: int, cache: bool) -> None:
+    """Begins to read a run, unless it is in the cache."""
+    from pipeline.sources.cache import has, key_of
+    from pipeline.sources.inputs import request_inputs
+    from pipeline.sources.readings import begin, pays_off, useful_workers
+    from pipeline.sources.rollouts import request_rollouts
+    from pipeline.sources.runs import find_run
+
+    files = find_run(named["run"], rollouts=named["rollouts"], inputs=named["inputs"])
+    of_lines = tuple(source for source in files.rollouts if source.is_dump)
+    requests = (request_inputs(files.inputs), request_rollouts(of_lines))
+    sources = [source for request in requests for source in request.sources]
+    if not pays_off(sources, workers) or (cache and any(has(key_of(request)) for request in requests)):
+        return
+    pool = Pool(useful_workers(sources, workers))
+    _begun.append(Early(pool, workers, {}))
+    readings = {request: begin(request, workers=workers, pool=pool) for request in requests}
+    _begun[0] = Early(pool, workers, readings)

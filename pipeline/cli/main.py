@@ -13,11 +13,11 @@ import typer
 from typer.exceptions import TyperException
 
 from pipeline.cli.console import Console, flush_result, prepare_streams
+from pipeline.cli.early import end_early
 from pipeline.cli.peer import translated
 from pipeline.errors import Exit, RollprofError, UsageError
 from pipeline.leftovers import what_is_so
 from pipeline.sources.rows import encodable
-from pipeline.sources.workers import end_spares
 
 HELP = {"help_option_names": ["-h", "--help"]}
 COMMANDS = {
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         console.warn("\n" + traceback.format_exc())
         console.refuse(_bug(error))
         code = int(Exit.BUG)
-    end_spares()
+    end_early()
     sys.exit(code)
 
 

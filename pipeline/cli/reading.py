@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pipeline.cli.early import take_early
 from pipeline.cli.progress import progress_bar
 from pipeline.sources import cache
 from pipeline.sources.inputs import request_inputs
@@ -35,16 +36,27 @@ def reading(
     """
     of_lines = tuple(source for source in files.rollouts if source.is_dump)
     inputs, rollouts = request_inputs(files.inputs, options), request_rollouts(of_lines, options)
-    wanted = [request for request in (inputs, rollouts) if not _is_cached(request, options)]
-    sources = [source for request in wanted for source in request.sources]
-    workers = options.jobs or 1
-    with started(sources, workers) as pool:
-        begun: dict[int, Reading] = {}
-        if pool is not None:  # inputs first, for the join asks for them first
-            begun = {id(request): begin(request, workers=workers, pool=pool, ahead=ahead) for request in wanted}
+    wanted = [request for request in (inputs, rollouts) if not _is_cached(request, options)]  # inputs are joined first
+    with _begun(wanted, workers=options.jobs or 1, ahead=ahead) as begun:
         total = sum(source.size for source in (*files.rollouts, *files.inputs))
-        with importing(heavy, wanted=pool is not None), progress_bar(total, wanted=not quiet) as advance:
-            yield Begun(begun.get(id(rollouts)), begun.get(id(inputs)), advance)
+        with importing(heavy, wanted=bool(begun)), progress_bar(total, wanted=not quiet) as advance:
+            yield Begun(begun.get(rollouts), begun.get(inputs), advance)
+
+
+@contextmanager
+def _begun(wanted: Sequence[Request], *, workers: int, ahead: int | None) -> Iterator[Mapping[Request, Reading]]:
+    """The readings of what is wanted, begun in this order, where workers pay off; none where they do not."""
+    early = take_early(wanted, workers=workers)
+    if early is not None:
+        with early.pool:
+            yield early.readings
+        return
+    sources = [source for request in wanted for source in request.sources]
+    with started(sources, workers) as pool:
+        if pool is None:
+            yield {}
+        else:
+            yield {request: begin(request, workers=workers, pool=pool, ahead=ahead) for request in wanted}
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import IO, NamedTuple, TypeVar
 import polars as pl
 
 from pipeline import names
-from pipeline.frames.lazy import collect, collect_all
+from pipeline.frames.lazy import collect
 from pipeline.frames.naming import settled
 from pipeline.output.files import make_folder, whole_files
 from pipeline.output.jsonl import agent_entries, json_text, repeat_entries, task_openings, task_rows, write_text
@@ -23,7 +23,7 @@ from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
 
 BATCH_TASKS = 2_000
-BATCH_BYTES = 6 << 20
+BATCH_BYTES = 3 << 20
 THREADS = 2
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,19 +71,28 @@ def write_profile(
     """
     aligned = collect(frame)
     ordered, final, _ = settled(aligned, aligned["_measured"])
-    tasks, repeats = collect_all(
-        [profile_tasks(ordered.lazy(), counts=counts).drop("rollout_infos"), profile_repeats(ordered.lazy())]
-    )
-    agents = collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))
+    tasks = collect(profile_tasks(ordered.lazy(), counts=counts).drop("rollout_infos"))
     measured = ordered.filter("_measured").sort(*UNIT, names.ROLLOUT)
     shape = sample_of_rollout if rollouts_only else sample_of_input
     paths = names.profile_paths(Path(stem))
     make_folder(paths[0].parent)
-    with Samples(tasks, sources, shape) as samples, whole_files(*paths) as files:
+    with (
+        Samples(tasks, sources, shape) as samples,
+        whole_files(*paths) as files,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        over_tasks = beside.submit(_over_tasks, ordered, counts=counts)
         _write_tasks(files[0], tasks, measured, final, samples)
+        repeats, agents = over_tasks.result()
         files[1].write(json_text(agent_entries(agents, repeats)))
         files[2].write(json_text(repeat_entries(repeats)))
     return Written(paths, agents, repeats, samples.nulls)
+
+
+def _over_tasks(ordered: pl.DataFrame, *, counts: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The repeat entries and the agent entries."""
+    repeats = collect(profile_repeats(ordered.lazy()))
+    return repeats, collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))
 
 
 def _write_tasks(

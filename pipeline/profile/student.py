@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial, reduce
 
 import polars as pl
 
@@ -43,13 +43,17 @@ def t_quantiles(count: pl.Expr, upper: float = CONFIDENCE) -> pl.Expr:
 
 
 def _t_quantiles(counts: pl.Series, *, upper: float) -> pl.Series:
-    freedom = (counts.cast(pl.Int64).fill_null(1) - 1).clip(0)
-    if upper != CONFIDENCE:
-        from scipy.special import stdtrit
+    if upper == CONFIDENCE:
+        return pl.Series([t_quantile(count - 1) if count else None for count in counts.to_list()], dtype=pl.Float64)
+    from scipy.special import stdtrit
 
-        return pl.Series(stdtrit(freedom.to_numpy(), upper), dtype=pl.Float64).set(freedom == 0, None)
-    known = pl.Series(FEW, dtype=pl.Float64).gather(freedom.clip(0, len(FEW) - 1))
-    many = 0.0 * freedom
-    for coefficient in reversed(MANY):
-        many = many / freedom.clip(1) + coefficient
-    return many.zip_with(freedom >= len(FEW), known)
+    freedom = (counts.cast(pl.Int64).fill_null(1) - 1).clip(0)
+    return pl.Series(stdtrit(freedom.to_numpy(), upper), dtype=pl.Float64).set(freedom == 0, None)
+
+
+@cache
+def t_quantile(freedom: int) -> float | None:
+    """The quantile of Student's t at `CONFIDENCE`; None without a degree of freedom."""
+    if freedom < len(FEW):
+        return FEW[freedom]
+    return reduce(lambda value, coefficient: value / freedom + coefficient, reversed(MANY))

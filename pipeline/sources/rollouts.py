@@ -46,12 +46,14 @@ def read_rollouts(job: Job) -> Chunk:
     return read(job, census)
 
 
-def request_rollouts(sources: Sequence[Source], options: ReadOptions) -> Request:
-    """What it takes to read rollouts."""
+def request_rollouts(sources: Sequence[Source], options: ReadOptions | None = None) -> Request:
+    """What it takes to read rollouts; without `options` as these are unless something is asked for."""
     from pipeline.sources.readings import Request
 
-    template = Job((), nested=options.nested_paths, prompts=options.assign_indices, metrics=options.metrics)
-    if options.context:
+    template = Job(())
+    if options is not None:
+        template = Job((), nested=options.nested_paths, prompts=options.assign_indices, metrics=options.metrics)
+    if options is not None and options.context:
         template = template._replace(context=True, fields=options.asked(ROOT))
     return Request(read_rollouts, tuple(sources), template)
 

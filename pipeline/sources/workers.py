@@ -77,6 +77,10 @@ class Pool:
         return self
 
     def __exit__(self, *_exception: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Ends the workers, whatever they do."""
         self._kill()
         forget(self._key)
         for _ in self._processes:

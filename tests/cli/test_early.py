@@ -1,6 +1,7 @@
 """Workers that start before the command line is parsed: when they do, and that none is left behind."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,12 +16,13 @@ ROWS = [finished(task, 0, reward=task % 2, text="x" * 4000) for task in range(90
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many workers were started."""
     numbers: list[int] = []
     monkeypatch.setattr(early, "start_spares", numbers.append)
     monkeypatch.setattr(early, "usable_cores", lambda: 8)
-    return numbers
+    yield numbers
+    early.end_early()
 
 
 @pytest.fixture(scope="module")
