@@ -59,7 +59,7 @@ def align(
     planned = _whole_lines(inputs)
     finished = _whole_lines(rollouts)
     unique_planned = planned.filter(_is_first_of_key())
-    grouped = _grouped(unique_planned, finished, chosen)
+    grouped = _grouped(unique_planned, finished, chosen).cache()  # else joined anew for the labels and the problems
     frame = _with_agents(grouped, agent_labels(grouped) if labels is None else labels)
     extra = finished.join(unique_planned, on=names.KEY, how="anti", maintain_order="left")
     problems = [

@@ -9,7 +9,7 @@ import polars as pl
 
 from pipeline import names
 from pipeline.frames.metrics import raw_column, shape_text
-from pipeline.sources.columns import Column
+from pipeline.sources.columns import WHOLE, Column
 from pipeline.sources.context import Scalar
 from pipeline.sources.files import Source
 from pipeline.sources.reading import BadLine, Chunk, Shape
@@ -61,7 +61,7 @@ class Gathered:
             data["_masked"] = data["_masked"].cast(pl.Boolean)
             data["_flags"] = data["_flags"].cast(pl.UInt8)
         for metric, column in chunk.metrics.items():
-            data[raw_column(metric)] = _series(column)
+            data[raw_column(metric)] = _series(column, len(cells))
         for name, texts in chunk.context.items():
             codes = pl.Series(np.frombuffer(texts.codes, dtype=np.int32))
             data[name] = pl.Series(texts.different, dtype=pl.String).gather(codes.set(codes < 0, None))
@@ -144,10 +144,14 @@ def _type(kinds: set[type]) -> type[pl.DataType]:
     return pl.Float64 if kinds <= {int, float} else pl.String
 
 
-def _series(column: Column) -> pl.Series:
+def _series(column: Column, height: int) -> pl.Series:
+    """A column with null for the rows that have no number."""
     import numpy as np
 
-    values = pl.Series(np.frombuffer(column.values, dtype=np.int64 if column.typecode == "q" else np.float64))
-    if column.valid is None:
-        return values
-    return values.set(pl.Series(np.frombuffer(column.valid, dtype=np.uint8) == 0), None)
+    values = np.frombuffer(column.values, dtype=np.int64 if column.typecode == WHOLE else np.float64)
+    if column.rows is None:
+        return pl.Series(values)
+    rows = np.frombuffer(column.rows, dtype=np.int32)
+    placed, missing = np.zeros(height, dtype=values.dtype), np.ones(height, dtype=np.bool_)
+    placed[rows], missing[rows] = values, False
+    return pl.Series(placed).set(pl.Series(missing), None) if len(rows) < height else pl.Series(placed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import IO
 
@@ -20,9 +20,14 @@ def key_text(name: str) -> str:
     return f",{json.dumps(name, ensure_ascii=False)}:"
 
 
-def member(name: str, value: pl.Expr) -> pl.Expr:
-    """A member of a JSON object as text, null where the value is null."""
-    return pl.concat_str(pl.lit(key_text(name)), value.cast(pl.String))
+def members(table: pl.DataFrame, wanted: Iterable[str]) -> Iterator[pl.Expr]:
+    """Members of a JSON object as pieces of text in the order wanted; those of a member are null where its value is."""
+    for name in wanted:
+        key, value = pl.lit(key_text(name)), column(name).cast(pl.String)
+        if table[name].null_count():
+            yield pl.concat_str(key, value)
+        else:  # a text less to make
+            yield from (key, value)
 
 
 def task_openings(tasks: pl.DataFrame, samples: pl.Series, *, fan_out: bool) -> pl.Series:
@@ -30,11 +35,11 @@ def task_openings(tasks: pl.DataFrame, samples: pl.Series, *, fan_out: bool) -> 
     figures = [name for name in tasks.columns if "/" in name and not name.startswith(names.INTERNAL)]
     counted = ("num_rollouts", "expected_num_rollouts", "missing_num_rollouts", "reward_profile_completion_pct")
     pieces = [pl.lit(f'{{"{names.TASK}":'), pl.col(names.TASK).cast(pl.String)]
-    pieces += [member(name, column(name)) for name in figures]
+    pieces += members(tasks, figures)
     if fan_out:
         pieces.append(agent_reference(tasks["_agent"]))
     pieces += [pl.lit(key_text("sample")), pl.lit(samples)]
-    pieces += [member(name, pl.col(name)) for name in counted]
+    pieces += members(tasks, counted)
     pieces.append(pl.lit(key_text("rollout_infos") + "["))
     return tasks.select(pl.concat_str(pieces, ignore_nulls=True)).to_series()
 
@@ -71,14 +76,14 @@ def rollout_infos(measured: pl.DataFrame, final: Mapping[Metric, str]) -> pl.Ser
     """
     orders = {shape: info_order(shape, final) for shape in measured["_shape"].unique()}
     usual = _merged(orders.values())
-    texts = measured.select(_info_text(usual))
+    texts = measured.select(_info_text(measured, usual))
     place = {metric: number for number, metric in enumerate(usual)}
     odd = [shape for shape, order in orders.items() if not _ascends([place[metric] for metric in order])]
     if not odd:
         return texts.to_series()
     parts = measured.with_row_index("_row").filter(pl.col("_shape").is_in(odd))
     rebuilt = [
-        rows.select("_row", _info_text(orders[shape]))
+        rows.select("_row", _info_text(rows, orders[shape]))
         for (shape,), rows in parts.partition_by("_shape", as_dict=True).items()
     ]
     changed = pl.concat(rebuilt)
@@ -127,12 +132,10 @@ def write_text(file: IO[bytes], texts: pl.Series) -> None:
     texts.to_frame().write_csv(file, include_header=False, quote_style="never", line_terminator="")
 
 
-def _info_text(order: Sequence[str]) -> pl.Expr:
+def _info_text(measured: pl.DataFrame, order: Sequence[str]) -> pl.Expr:
     task, rollout = (pl.col(name).cast(pl.String) for name in names.KEY)
     identity = (pl.lit(f'{{"{names.ROLLOUT_ID}":"'), task, pl.lit(":"), rollout, pl.lit('"'))
-    keys = (member(name, pl.col(name)) for name in names.KEY)
-    numbers = (member(metric, column(metric)) for metric in order)
-    pieces = [pl.col("_before"), *identity, *keys, *numbers, pl.lit("}"), pl.col("_behind")]
+    pieces = [pl.col("_before"), *identity, *members(measured, (*names.KEY, *order)), pl.lit("}"), pl.col("_behind")]
     return pl.concat_str(pieces, ignore_nulls=True).alias("text")
 
 

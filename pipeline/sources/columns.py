@@ -3,48 +3,83 @@
 from __future__ import annotations
 
 import math
+import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+WHOLE, DOUBLE = "q", "d"
 
 
 class Column(NamedTuple):
     """One column of a chunk.
 
     Attributes:
-        typecode: `q` for 64-bit whole numbers, `d` for doubles.
-        values: The numbers, 0 where there is none.
-        valid: One byte a row, 0 where there is no number; None where every row has one.
+        typecode: `WHOLE` for 64-bit whole numbers, `DOUBLE` for doubles.
+        values: The numbers.
+        rows: Which row of the chunk each is of, in 32 bits; None where they are those of all rows in order.
     """
 
     typecode: str
     values: bytes
-    valid: bytes | None
+    rows: bytes | None
 
 
-def numbers(values: Sequence[Any], *, whole: bool) -> Column:
-    """A column of numbers, exact where all are whole numbers of 64 bits, else in doubles.
+class Block:
+    """Rows that have the same metrics in the same order, each as a whole number or each as a double.
+
+    Their numbers are packed as they come, for many numbers that Python has to hold are slow.
+
+    Attributes:
+        metrics: What the numbers of a row are.
+        rows: Which rows of the chunk.
+        cells: Their numbers, 8 bytes each, row after row.
+        pack: Turns the numbers of a row into cells.
+    """
+
+    __slots__ = ("cells", "metrics", "pack", "rows", "typecodes")
+
+    def __init__(self, metrics: tuple[tuple[str, str], ...], typecodes: str) -> None:
+        self.metrics = metrics
+        self.typecodes = typecodes
+        self.rows = array("i")
+        self.cells = bytearray()
+        self.pack = struct.Struct(f"={typecodes}").pack
+
+    def pack_wide(self, numbers: Iterable[Any]) -> bytes:
+        """The cells of a row some of whose whole numbers are in doubles; one beyond a double is an infinity."""
+        pairs = zip(self.typecodes, numbers, strict=True)
+        return self.pack(*(_as_double(number) if code == DOUBLE else number for code, number in pairs))
+
+    def numbers(self, place: int, typecode: str) -> bytes:
+        """The numbers of the metric at a place, of one of the types that hold them."""
+        own = self.typecodes[place]
+        found = memoryview(self.cells).cast("d" if own == DOUBLE else "q")[place :: len(self.metrics)]
+        return found.tobytes() if own == typecode else array(typecode, found).tobytes()
+
+
+def columns(blocks: Iterable[Block], height: int) -> dict[tuple[str, str], Column]:
+    """Each metric as a column over the rows of a chunk; one that is a double in any row is in doubles.
 
     Args:
-        values: Numbers and booleans; None is no number.
-        whole: Whether none of them is a float.
-
-    Returns:
-        The column; a whole number beyond a double is an infinity in it.
+        blocks: The numbers of the rows.
+        height: How many rows there are.
     """
-    valid = None
-    if None in values:
-        valid = bytes([value is not None for value in values])
-        values = [0 if value is None else value for value in values]
-    if whole:
-        try:
-            return Column("q", array("q", values).tobytes(), valid)
-        except OverflowError:
-            pass
-    try:
-        return Column("d", array("d", values).tobytes(), valid)
-    except OverflowError:
-        return Column("d", array("d", map(_as_double, values)).tobytes(), valid)
+    found: dict[tuple[str, str], list[tuple[Block, int]]] = {}
+    for block in blocks:
+        for place, metric in enumerate(block.metrics):
+            found.setdefault(metric, []).append((block, place))
+    rows: dict[tuple[int, ...], bytes] = {}
+    made = {}
+    for metric, parts in found.items():
+        typecode = DOUBLE if any(block.typecodes[place] == DOUBLE for block, place in parts) else WHOLE
+        values = b"".join(block.numbers(place, typecode) for block, place in parts)
+        which = tuple(id(block) for block, _ in parts)
+        if which not in rows:  # the same for many metrics, and sent once
+            rows[which] = b"".join(block.rows.tobytes() for block, _ in parts)
+        in_order = len(parts) == 1 and len(parts[0][0].rows) == height
+        made[metric] = Column(typecode, values, None if in_order else rows[which])
+    return made
 
 
 def _as_double(value: float) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline import names
 from pipeline.sources import fields, rows
+from pipeline.sources.columns import DOUBLE, WHOLE, Block
 from pipeline.sources.reading import Metric, last_places
 
 TEXT_REWARD = 1
@@ -28,13 +29,13 @@ WANTED = (
 class Plan:
     """What to take from objects that have the same keys and the same kinds of values."""
 
-    __slots__ = ("flags", "floating", "keys", "numbered", "places", "shapes", "take", "unnumbered")
+    __slots__ = ("blocks", "flags", "keys", "numbered", "places", "take", "typecodes", "unnumbered")
 
     def __init__(self, of: fields.Fields, only: frozenset[str] | None) -> None:
         metrics = fields.metric_places(of, only)
         fields.check_names(metrics)
         self.keys = tuple(metrics)
-        self.floating = [number for number, place in enumerate(metrics.values()) if type(of[1][place]) is float]
+        self.typecodes = "".join(DOUBLE if type(of[1][place]) is float else WHOLE for place in metrics.values())
         self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = fields.take(metrics.values())
         self.places = last_places(of[0], WANTED)
         task, rollout = self.places[:2]
@@ -42,24 +43,8 @@ class Plan:
         self.unnumbered = UNNUMBERED if task < 0 and rollout < 0 else 0
         reward = of[1][self.places[-1]] if self.places[-1] >= 0 else None
         self.flags = TEXT_REWARD if reward is not None and type(reward) not in rows.NUMBERS else 0
-        self.shapes: dict[Plan, RowShape] = {}
+        self.blocks: dict[Plan, tuple[int, Block]] = {}
 
     def metrics(self, place: str) -> tuple[Metric, ...]:
         """The metrics in row order; one under a nested object is told by its place."""
         return tuple((place, key) if isinstance(key, str) else (f"{place} nested", "/".join(key)) for key in self.keys)
-
-
-class RowShape(NamedTuple):
-    """Rows with the same metrics in the same order.
-
-    Attributes:
-        number: What the column `_shape` says of such a row.
-        rows: Which rows of the chunk.
-        cells: The numbers of all of them one after another.
-        floating: The metrics that are a float in any of them.
-    """
-
-    number: int
-    rows: list[int]
-    cells: list[Any]
-    floating: set[Metric]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipeline import names
 from pipeline.sources import fields, rows
 from pipeline.sources.census import Census
-from pipeline.sources.columns import Column, numbers
+from pipeline.sources.columns import DOUBLE, Block, columns
 from pipeline.sources.context import Context
-from pipeline.sources.plans import NO_RESPONSE, ODD_RESPONSE, TRUNCATED, Plan, RowShape
+from pipeline.sources.plans import NO_RESPONSE, ODD_RESPONSE, TRUNCATED, Plan
 from pipeline.sources.reading import (
     PLACE,
     BadLine,
     Builder,
     Chunk,
     Job,
-    Metric,
     Shape,
     digest,
     index,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 ROOT = "_row."
 PROMPT = ("input", "instructions", "prompt", "tools")
-Kinds = tuple[Any, ...]
+Kinds = tuple[tuple[fields.Key, ...], tuple[type, ...]]
+"""The keys of an object and the types of its values."""
 
 
 def read_rollouts(job: Job) -> Chunk:
@@ -61,8 +62,8 @@ def request_rollouts(sources: Sequence[Source], options: ReadOptions | None = No
 class Rollouts(Builder):
     """Finished rollouts.
 
-    Rows that have the same keys and the same kinds of values are taken apart by one plan; rows that have the same
-    metrics in the same order are of one shape, and their numbers are kept in one list that is cut into columns.
+    Rows that have the same keys and the same kinds of values are taken apart by one plan. Rows that have the same
+    metrics in the same order are of one shape, and the numbers of those that are of the same types too are one block.
     """
 
     columns = (*names.KEY, *PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt")
@@ -83,7 +84,8 @@ class Rollouts(Builder):
         self.usage_in: Callable[[Any], Any] = rows.Last(names.USAGE)
         self.only = None if metrics is None else frozenset(metrics)
         self.no_usage = Plan(fields.NO_FIELDS, self.only)
-        self.shapes: dict[Shape, RowShape] = {}
+        self.shapes: dict[Shape, int] = {}
+        self.blocks: dict[tuple[int, str], Block] = {}
         self.paths = tuple(path for path in nested if path[0] != names.USAGE)
         self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
         self.ending = (rows.Last("incomplete_details"), rows.Last("status"), rows.Last("reason"))
@@ -96,7 +98,7 @@ class Rollouts(Builder):
         plain = keys, values
         if self.paths:
             keys, values = fields.with_nested((keys, values), self.paths)
-        kinds = (keys, *map(type, values))
+        kinds = keys, tuple(map(type, values))
         plan = self.plans.get(kinds)
         if plan is None:
             plan = self.plans[kinds] = Plan((keys, values), self.only)
@@ -115,14 +117,17 @@ class Rollouts(Builder):
             flags |= plan.unnumbered
         if self.context is not None:
             flags |= self._ending(values[response] if response >= 0 else None)
-        shape = plan.shapes.get(usage_plan)
-        if plan.numbered and shape is not None:
-            key = (values[task], values[rollout])
+        known = plan.blocks.get(usage_plan)
+        if plan.numbered and known is not None:
+            task_index, rollout_index = values[task], values[rollout]
         else:  # a line with a bad index leaves no shape behind
-            key = (self._index(plan, values, task, names.TASK), self._index(plan, values, rollout, names.ROLLOUT))
-            shape = shape or self._shape(plan, usage_plan)
+            task_index = self._index(plan, values, task, names.TASK)
+            rollout_index = self._index(plan, values, rollout, names.ROLLOUT)
+            known = known or self._block(plan, usage_plan)
+        shape, block = known
         cells = self.pack(
-            *key,
+            task_index,
+            rollout_index,
             source,
             line,
             offset,
@@ -130,13 +135,18 @@ class Rollouts(Builder):
             self.label(name, served_by or None),
             masked,
             flags,
-            shape.number,
+            shape,
             asked,
         )
+        numbers = plan.take(values) + usage_plan.take(usage)
+        try:
+            packed = block.pack(*numbers)
+        except struct.error:  # one of them does not fit 64 bits
+            block = self._wide_block(shape, block, numbers)
+            packed = block.pack_wide(numbers)
         self.cells += cells
-        shape.rows.append(self.height)
-        shape.cells.extend(plan.take(values))
-        shape.cells.extend(usage_plan.take(usage))
+        block.rows.append(self.height)
+        block.cells += packed
         if self.context is not None:
             self.context.add(self.height, row, *plain)
         self.height += 1
@@ -147,7 +157,11 @@ class Rollouts(Builder):
 
     def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
         """What was added, as columns."""
-        return super().chunk(lines, bad, read)._replace(metrics=self._metrics(), shapes=list(self.shapes))
+        return (
+            super()
+            .chunk(lines, bad, read)
+            ._replace(metrics=columns(self.blocks.values(), self.height), shapes=list(self.shapes))
+        )
 
     def _usage(self, response: object, flags: int) -> tuple[int, Plan, tuple[Any, ...]]:
         """The plan and values of `response.usage`; anything but an object there is no usage."""
@@ -160,7 +174,7 @@ class Rollouts(Builder):
         values = tuple(usage.values())
         if self.usage_paths:
             keys, values = _with_nested_usage((keys, values), self.usage_paths)
-        kinds = (keys, *map(type, values))
+        kinds = keys, tuple(map(type, values))
         plan = self.usage_plans.get(kinds)
         if plan is None:
             plan = self.usage_plans[kinds] = Plan((keys, values), self.only)
@@ -175,33 +189,22 @@ class Rollouts(Builder):
         reason = reason_of(details) if type(details) in rows.OBJECTS else None
         return TRUNCATED if reason or status_of(response) == "incomplete" else 0
 
-    def _shape(self, plan: Plan, usage_plan: Plan) -> RowShape:
-        """The shape of rows with these plans."""
+    def _block(self, plan: Plan, usage_plan: Plan) -> tuple[int, Block]:
+        """The shape of rows with these plans, and the block that their numbers are in."""
         metrics = (plan.metrics("row"), usage_plan.metrics("usage"))
-        shape = self.shapes.setdefault(metrics, RowShape(len(self.shapes), [], [], set()))
-        both = (*metrics[0], *metrics[1])
-        shape.floating.update(
-            both[place] for place in (*plan.floating, *(len(plan.keys) + p for p in usage_plan.floating))
-        )
-        plan.shapes[usage_plan] = shape
-        return shape
+        shape = self.shapes.setdefault(metrics, len(self.shapes))
+        typecodes = plan.typecodes + usage_plan.typecodes
+        block = self.blocks.setdefault((shape, typecodes), Block((*metrics[0], *metrics[1]), typecodes))
+        plan.blocks[usage_plan] = (shape, block)
+        return shape, block
 
-    def _metrics(self) -> dict[Metric, Column]:
-        """Each metric as a column over all rows."""
-        columns: dict[Metric, list[Any]] = {}
-        floating: set[Metric] = set()
-        for (top, usage), shape in self.shapes.items():
-            floating |= shape.floating
-            width = len(top) + len(usage)
-            for place, metric in enumerate((*top, *usage)):
-                values = shape.cells[place::width]
-                if len(values) == self.height:
-                    columns[metric] = values
-                    continue
-                column = columns.setdefault(metric, [None] * self.height)
-                for row, value in zip(shape.rows, values, strict=True):
-                    column[row] = value
-        return {metric: numbers(values, whole=metric not in floating) for metric, values in columns.items()}
+    def _wide_block(self, shape: int, block: Block, numbers: tuple[Any, ...]) -> Block:
+        """The block for rows whose whole numbers do not all fit 64 bits: those that do not are doubles."""
+        typecodes = "".join(
+            code if code == DOUBLE or number in rows.INDEX_RANGE else DOUBLE
+            for code, number in zip(block.typecodes, numbers, strict=True)
+        )
+        return self.blocks.setdefault((shape, typecodes), Block(block.metrics, typecodes))
 
     def _prompt(self, values: tuple[Any, ...], keys: tuple[fields.Key, ...]) -> int:
         """A digest of what a rollout was asked: the input, instructions and tools of its request."""

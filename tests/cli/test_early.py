@@ -1,4 +1,4 @@
-"""Workers that start before the command line is parsed: when they do, and that none is left behind."""
+"""What begins before the command line is parsed: when it does, that it changes nothing, that none outlives it."""
 
 import os
 from collections.abc import Iterator
@@ -8,8 +8,13 @@ import psutil
 import pytest
 
 from pipeline.cli import early
+from pipeline.options import ProfileOptions
 from pipeline.sources import workers
-from tests.cli.processes import end_of, start
+from pipeline.sources.inputs import request_inputs
+from pipeline.sources.readings import Request
+from pipeline.sources.rollouts import request_rollouts
+from pipeline.sources.runs import find_run
+from tests.cli.processes import end_of, environment, start
 from tests.runs import finished, jsonl, plan_of
 
 ROWS = [finished(task, 0, reward=task % 2, text="x" * 4000) for task in range(9000)]
@@ -30,7 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("early")
     (folder / "large.jsonl").write_bytes(jsonl(ROWS))
     (folder / "large_materialized_inputs.jsonl").write_bytes(jsonl(plan_of(ROWS)))
+    (folder / "plan.jsonl").write_bytes(jsonl(plan_of(ROWS)))
     (folder / "small.jsonl").write_bytes(jsonl(ROWS[:5]))
+    os.mkfifo(folder / "pipe")
     return folder
 
 
@@ -59,6 +66,103 @@ def test_when_workers_start(
     monkeypatch.chdir(folder)
     early.start_early(arguments)
     assert started == want
+
+
+@pytest.mark.parametrize(
+    ("arguments", "inputs", "rollouts"),
+    [
+        (["large.jsonl"], ["large_materialized_inputs.jsonl"], ["large.jsonl"]),
+        (["-r", "large.jsonl", "--inputs=plan.jsonl"], ["plan.jsonl"], ["large.jsonl"]),
+        (["large.jsonl", "--jobs=2", "--json", "-q", "-o", "x", "--masked=include"], None, ["large.jsonl"]),
+        (["large.jsonl", "small.jsonl", "-o", "x"], None, ["large.jsonl", "small.jsonl"]),
+        (["."], None, ["large.jsonl", "small.jsonl"]),
+        (["large.jsonl", "--nested", "usage"], None, None),
+        (["large.jsonl", "--rollouts-only"], None, None),
+        (["large.jsonl", "--assign-indices"], None, None),
+        (["large.jsonl", "-qj2"], None, None),
+        (["large.jsonl", "++allow_partial_rollouts=True"], None, None),
+        (["large.jsonl", "absent.jsonl"], None, None),
+        (["large.jsonl", "pipe"], None, None),
+        (["l*.jsonl", "large.jsonl"], None, None),
+        (["large.jsonl", "--inputs"], None, None),
+        (["large.jsonl", "--jobs", "1"], None, None),
+    ],
+    ids=lambda value: " ".join(value) if value else "",
+)
+def test_what_is_read_early(
+    arguments: list[str],
+    inputs: list[str] | None,
+    rollouts: list[str] | None,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    early.start_early(["profile", "--no-cache", *arguments])
+    begun = [early_one.readings for early_one in early._begun]  # noqa: SLF001
+    early.end_early()
+    read = [[source.path.name for source in request.sources] for readings in begun for request in readings]
+    assert read == ([] if rollouts is None else [inputs or ["large_materialized_inputs.jsonl"], rollouts])
+
+
+def requests_of(folder: Path) -> list[Request]:
+    files = find_run(folder / "large.jsonl")
+    return [request_inputs(files.inputs), request_rollouts(files.rollouts)]
+
+
+def start_early(folder: Path) -> None:
+    early.start_early(["profile", "--no-cache", str(folder / "large.jsonl"), "--jobs", "2"])
+
+
+def test_what_was_begun_is_taken_once(folder: Path) -> None:
+    start_early(folder)
+    taken = early.take_early(requests_of(folder), workers=2)
+    assert taken is not None
+    with taken.pool:
+        rows = [sum(sum(chunk.lines) for chunk in reading.chunks) for reading in taken.readings.values()]
+    assert rows == [len(ROWS), len(ROWS)]
+    assert early.take_early(requests_of(folder), workers=2) is None
+
+
+@pytest.mark.parametrize("case", ["workers", "options", "grown", "less"])
+def test_what_is_something_else_is_ended(case: str, folder: Path, tmp_path: Path) -> None:
+    for path in folder.glob("large*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    start_early(tmp_path)
+    processes = list(early._begun[0].pool._processes)  # noqa: SLF001
+    if case == "grown":
+        with (tmp_path / "large.jsonl").open("ab") as file:
+            file.write(jsonl([finished(9000, 0)]))
+    inputs, rollouts = requests_of(tmp_path)
+    if case == "options":
+        rollouts = request_rollouts(rollouts.sources, ProfileOptions(nested=("usage",)))
+    wanted = [rollouts] if case == "less" else [inputs, rollouts]
+    assert early.take_early(wanted, workers=3 if case == "workers" else 2) is None
+    assert [process.wait() != 0 for process in processes] == [True] * 2
+
+
+def test_a_run_that_is_in_the_cache_is_not_read(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = environment(ROLLPROF_CACHE_DIR=str(tmp_path))
+    outputs = []
+    for name in ("first", "second"):
+        done = end_of(start(["profile", str(folder / "large.jsonl"), "-o", name, "-q"], tmp_path, env=kept))
+        assert done.exit_code == 0, done.stderr
+        outputs.append((tmp_path / f"{name}_reward_profiling.jsonl").read_bytes())
+    assert outputs[0] == outputs[1]
+    monkeypatch.setenv("ROLLPROF_CACHE_DIR", str(tmp_path))
+    early.start_early(["profile", str(folder / "large.jsonl")])
+    assert early._begun == []  # noqa: SLF001
+    early.end_early()
+
+
+@pytest.mark.parametrize("more", [["--nested", "usage"], ["--counts"], ["--jobs", "1"]], ids=" ".join)
+def test_a_guess_changes_no_byte(more: list[str], folder: Path, tmp_path: Path) -> None:
+    read = {}
+    for name, dump in (("guessed", [str(folder / "large.jsonl")]), ("globbed", [str(folder / "large.jsonl*")])):
+        done = end_of(start(["profile", *dump, "-o", name, "-q", "--no-cache", *more], tmp_path))
+        assert done.exit_code == 0, done.stderr
+        read[name] = [path.read_bytes() for path in sorted(tmp_path.glob(f"{name}_*"))]
+    assert len(read["guessed"]) == 3
+    assert read["guessed"] == read["globbed"]
 
 
 def test_a_pool_takes_the_spares_and_the_rest_end(folder: Path) -> None:
