@@ -62,6 +62,13 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
                 say_at_the_end(f"written so far: {', '.join(map(names.shown, paths[: placed + 1]))}")
 
 
+def begin_to_store(file: IO[bytes], start: int) -> None:
+    """Has the system store what was written since `start` while more is made, so that the sync at the end is short."""
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError):  # a hint; what is wrong with the disk is told by the sync
+            os.posix_fadvise(file.fileno(), start, file.tell() - start, os.POSIX_FADV_DONTNEED)
+
+
 @contextlib.contextmanager
 def _telling(path: Path, written: Sequence[Path] = ()) -> Iterator[None]:
     """Turns an error of the system into the refusal for a file, which says what was written before it."""

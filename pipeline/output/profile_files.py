@@ -13,7 +13,7 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.lazy import collect
 from pipeline.frames.naming import settled
-from pipeline.output.files import make_folder, whole_files
+from pipeline.output.files import begin_to_store, make_folder, whole_files
 from pipeline.output.jsonl import agent_entries, json_text, repeat_entries, task_openings, task_rows, write_text
 from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout
 from pipeline.profile.agents import profile_agents
@@ -22,7 +22,7 @@ from pipeline.profile.tasks import UNIT, profile_tasks
 from pipeline.sources.files import Source
 from pipeline.sources.reading import Metric
 
-BATCH_TASKS = 2_000
+BATCH_TASKS = 4_000
 BATCH_BYTES = 3 << 20
 THREADS = 2
 T = TypeVar("T")
@@ -113,7 +113,9 @@ def _write_tasks(
 
     with ThreadPoolExecutor(THREADS) as pool:
         for texts in _ahead(pool, text, range(0, len(tasks), together)):
+            start = file.tell()
             write_text(file, texts)
+            begin_to_store(file, start)
 
 
 def _ahead(pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

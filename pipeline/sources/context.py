@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import names
 from pipeline.sources import rows
+from pipeline.sources.fields import Kinds
 
 if TYPE_CHECKING:
     from pipeline.options import Asked
@@ -37,13 +38,13 @@ class Context:
         self._root = root
         self._asked = tuple(asked)
         self._lookups = {key: rows.Last(key) for _, path in self._asked for key in path}
-        self._places: dict[tuple[Any, ...], list[tuple[_Column, int]]] = {}
+        self._places: dict[Kinds, list[tuple[_Column, int]]] = {}
         self._columns: dict[str, _Column] = {}
         self._fields: dict[str, list[Scalar]] = {column: [] for column, _ in self._asked}
 
     def add(self, number: int, row: Any, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
         """Adds the row of this number; rows that could not be used have none."""
-        kinds = (keys, *map(type, values))
+        kinds = keys, tuple(map(type, values))
         places = self._places.get(kinds)
         if places is None:
             places = self._places[kinds] = self._texts_of(keys, values)

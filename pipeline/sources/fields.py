@@ -1,9 +1,9 @@
-"""The fields of an object → which of them are metrics, also those under nested objects."""
+"""The fields of an object → which of them are metrics."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any
 
@@ -15,43 +15,8 @@ Key = str | tuple[str, ...]
 Fields = tuple[tuple[Key, ...], tuple[Any, ...]]
 """Keys and values of a JSON object in its order; a key can be there twice."""
 NO_FIELDS: Fields = ((), ())
-
-
-def with_nested(of: Fields, paths: Iterable[tuple[str, ...]]) -> Fields:
-    """The fields, and behind each object that a path leads into the numbers under the path's end, keyed by their path.
-
-    Lists and names that start with `_` are skipped.
-    """
-    final = {key: place for place, key in enumerate(of[0])}
-    keys: list[Key] = []
-    values: list[Any] = []
-    for place, (key, value) in enumerate(zip(*of, strict=True)):
-        keys.append(key)
-        values.append(value)
-        for path in paths:
-            if path[0] == key and final[key] == place:
-                for number_path, number in _numbers_under(_at(value, path[1:]), path):
-                    keys.append(number_path)
-                    values.append(number)
-    return tuple(keys), tuple(values)
-
-
-def _at(value: object, path: tuple[str, ...]) -> object:
-    for key in path:
-        value = rows.last(value, key) if type(value) in rows.OBJECTS else None
-    return value
-
-
-def _numbers_under(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if type(value) not in rows.OBJECTS:
-        return
-    for key, inner in dict(zip(value, value.values(), strict=True)).items():
-        if key.startswith(names.INTERNAL):
-            continue
-        if type(inner) in rows.NUMBERS:
-            yield (*path, key), inner
-        else:
-            yield from _numbers_under(inner, (*path, key))
+Kinds = tuple[tuple[Key, ...], tuple[type, ...]]
+"""The keys of an object and the types of its values."""
 
 
 def metric_places(of: Fields, only: frozenset[str] | None = None) -> dict[Key, int]:

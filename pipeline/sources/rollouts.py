@@ -11,6 +11,7 @@ from pipeline.sources import fields, rows
 from pipeline.sources.census import Census
 from pipeline.sources.columns import DOUBLE, Block, columns
 from pipeline.sources.context import Context
+from pipeline.sources.nested import Nested
 from pipeline.sources.plans import NO_RESPONSE, ODD_RESPONSE, TRUNCATED, Plan
 from pipeline.sources.reading import (
     PLACE,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 ROOT = "_row."
 PROMPT = ("input", "instructions", "prompt", "tools")
-Kinds = tuple[tuple[fields.Key, ...], tuple[type, ...]]
-"""The keys of an object and the types of its values."""
 
 
 def read_rollouts(job: Job) -> Chunk:
@@ -79,16 +78,18 @@ class Rollouts(Builder):
     ) -> None:
         super().__init__(context=context)
         self.prompts = prompts
-        self.plans: dict[Kinds, Plan] = {}
-        self.usage_plans: dict[Kinds, Plan] = {}
+        self.plans: dict[fields.Kinds, Plan] = {}
+        self.usage_plans: dict[fields.Kinds, Plan] = {}
         self.usage_in: Callable[[Any], Any] = rows.Last(names.USAGE)
         self.only = None if metrics is None else frozenset(metrics)
         self.no_usage = Plan(fields.NO_FIELDS, self.only)
         self.shapes: dict[Shape, int] = {}
         self.blocks: dict[tuple[int, str], Block] = {}
-        self.paths = tuple(path for path in nested if path[0] != names.USAGE)
-        self.usage_paths = tuple(path for path in nested if path[0] == names.USAGE)
-        self.ending = (rows.Last("incomplete_details"), rows.Last("status"), rows.Last("reason"))
+        in_usage = [path[1:] for path in nested if path[0] == names.USAGE]
+        in_row = [path for path in nested if path[0] != names.USAGE]
+        self.nested = Nested(in_row) if in_row else None
+        self.nested_usage = Nested(in_usage if all(in_usage) else None, (names.USAGE,)) if in_usage else None
+        self.ending, self.reason = rows.Lasts("incomplete_details", "status"), rows.Last("reason")
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line."""
@@ -96,8 +97,8 @@ class Rollouts(Builder):
         keys: tuple[Any, ...] = tuple(row)
         values = tuple(row.values())
         plain = keys, values
-        if self.paths:
-            keys, values = fields.with_nested((keys, values), self.paths)
+        if self.nested:
+            keys, values = self.nested(plain)
         kinds = keys, tuple(map(type, values))
         plan = self.plans.get(kinds)
         if plan is None:
@@ -172,8 +173,8 @@ class Rollouts(Builder):
             return flags | (ODD_RESPONSE if usage else 0), self.no_usage, ()
         keys: tuple[fields.Key, ...] = tuple(usage)
         values = tuple(usage.values())
-        if self.usage_paths:
-            keys, values = _with_nested_usage((keys, values), self.usage_paths)
+        if self.nested_usage:
+            keys, values = self.nested_usage((keys, values))
         kinds = keys, tuple(map(type, values))
         plan = self.usage_plans.get(kinds)
         if plan is None:
@@ -184,10 +185,9 @@ class Rollouts(Builder):
         """The flags that say whether a response was cut off, or that nothing says so."""
         if type(response) not in rows.OBJECTS:
             return NO_RESPONSE
-        details_of, status_of, reason_of = self.ending
-        details = details_of(response)
-        reason = reason_of(details) if type(details) in rows.OBJECTS else None
-        return TRUNCATED if reason or status_of(response) == "incomplete" else 0
+        details, status = self.ending(response)
+        reason = self.reason(details) if type(details) in rows.OBJECTS else None
+        return TRUNCATED if reason or status == "incomplete" else 0
 
     def _block(self, plan: Plan, usage_plan: Plan) -> tuple[int, Block]:
         """The shape of rows with these plans, and the block that their numbers are in."""
@@ -212,11 +212,3 @@ class Rollouts(Builder):
         if place < 0 or type(values[place]) not in rows.OBJECTS:
             raise rows.BadLineError(f"has no {names.PARAMS} to tell its task by")
         return digest(fields.canonical(values[place], PROMPT))
-
-
-def _with_nested_usage(of: fields.Fields, paths: tuple[tuple[str, ...], ...]) -> fields.Fields:
-    """Usage fields, and behind each object that a path leads into its numbers, keyed by `usage` and their path."""
-    objects = {(key,) for key, value in zip(*of, strict=True) if isinstance(key, str) and type(value) in rows.OBJECTS}
-    wanted = objects if any(len(path) == 1 for path in paths) else {path[1:] for path in paths}
-    keys, values = fields.with_nested(of, wanted)
-    return tuple(key if isinstance(key, str) else (names.USAGE, *key) for key in keys), values

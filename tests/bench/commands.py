@@ -16,15 +16,33 @@ if TYPE_CHECKING:
 PROFILE = (
     "{python} -m rollprof profile --rollouts {rollouts} --inputs {inputs} -o {output} --quiet --no-cache --jobs {jobs}"
 )
-# It prints the seconds of the scan itself, without those of starting Python and importing.
+# It prints the seconds of the scan itself, without those of starting Python and importing, which a first scan does.
 SCAN = """
-import sys, time
+import os, sys, time
 import polars as pl
 import pipeline
 rollouts, jobs = sys.argv[1], int(sys.argv[2])
-scan_rollouts, options = pipeline.scan_rollouts, pipeline.ReadOptions(jobs=jobs)
+def scan(path):
+    return pipeline.scan_rollouts([path], pipeline.ReadOptions(jobs=jobs)).select(pl.len()).collect()
+scan(os.devnull)
 start = time.perf_counter()
-scan_rollouts([rollouts], options).select(pl.len()).collect()
+scan(rollouts)
+print(time.perf_counter() - start)
+"""
+# It prints the seconds from numbers that were read to files that are written.
+REST = """
+import sys, time
+import polars as pl
+import pipeline
+rollouts, inputs, stem, jobs = *sys.argv[1:4], int(sys.argv[4])
+options = pipeline.ProfileOptions(jobs=jobs)
+scanned = pipeline.scan_inputs([inputs], options=options), pipeline.scan_rollouts([rollouts], options)
+pl.collect_all([frame.select(pl.len()) for frame in scanned])
+start = time.perf_counter()
+aligned = pipeline.align(*scanned, options)
+frame, problems = pl.collect_all([aligned.frame, aligned.problems], engine="in-memory")
+assert problems.is_empty()
+pipeline.write_profile(frame.lazy(), stem)
 print(time.perf_counter() - start)
 """
 LOOP = """
@@ -63,6 +81,12 @@ def stats(dump: Dump, template: str, *, jobs: int) -> Command:
 def scan(dump: Dump, *, jobs: int) -> Command:
     """Reading the rollouts into a LazyFrame, alone."""
     return Command((sys.executable, "-c", SCAN, str(dump.rollouts), str(jobs)))
+
+
+def rest(dump: Dump, *, jobs: int, scratch: Path) -> Command:
+    """What comes after reading: align, profile, write."""
+    files = (str(dump.rollouts), str(dump.inputs), str(scratch / OUTPUT_STEM))
+    return Command((sys.executable, "-c", REST, *files, str(jobs)), scratch)
 
 
 def parse_loop(dump: Dump) -> Command:

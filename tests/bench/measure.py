@@ -64,10 +64,6 @@ class Pairs(NamedTuple):
         """Of a to b, pair by pair."""
         return Spread.of(figure(a) / figure(b) for a, b in zip(self.a, self.b, strict=True))
 
-    def difference(self, figure: Callable[[Run], float] = lambda run: run.wall) -> Spread:
-        """Of a less b, pair by pair."""
-        return Spread.of(figure(a) - figure(b) for a, b in zip(self.a, self.b, strict=True))
-
 
 class CommandFailedError(Exception):
     """A command could not be started or ended with another code than 0."""

@@ -42,7 +42,7 @@ class Suite:
                 name = f"scan alone, 1 process / {self.plan.jobs} processes, text"
                 self._other(name, partial(figures.scan_cells, dump, self.plan))
             if kind == "many":
-                name = f"profile less scan, {dump.rows} rollouts x {dump.metrics:.0f} metrics"
+                name = f"align, profile, write; {dump.rows} rollouts x {dump.metrics:.0f} metrics"
                 self._other(name, partial(figures.rest_cells, dump, self.plan))
                 name = f"stats, {dump.rows} rollouts in {dump.tasks} tasks"
                 self._other(name, partial(figures.stats_cells, dump, self.plan))
