@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WORTHWHILE_BYTES = 32 << 20
 """Far above the size that is read without workers: a guess that is wrong costs more than one that is not made."""
+WORDS = (("profile",), ("eval", "profile"))
 NAMING = {"-r": "rollouts", "--rollouts": "rollouts", "-i": "inputs", "--inputs": "inputs"}
 VALUED = frozenset(
     ("-o", "--output", "--output-dir", "-j", "--jobs", "--on-duplicate", "--on-extra", "--masked", "--min-completion")
@@ -43,10 +44,11 @@ def start_early(arguments: Sequence[str]) -> None:
     Args:
         arguments: The command line.
     """
-    if "profile" not in arguments[:2] or sum(_sizes(arguments)) < WORTHWHILE_BYTES:
+    words = next((words for words in WORDS if tuple(arguments[: len(words)]) == words), None)
+    if words is None or sum(_sizes(arguments)) < WORTHWHILE_BYTES:
         return
     start_spares(min(_jobs(arguments), usable_cores()))
-    named = _named(arguments[arguments.index("profile") + 1 :])
+    named = _named(arguments[len(words) :])
     if named is not None:
         with contextlib.suppress(RollprofError, OSError, ValueError):  # the command itself will meet it, and tell
             _begin(named, workers=_jobs(arguments), cache="--no-cache" not in arguments)

@@ -56,6 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["profile", "a\0b", "large.jsonl"], [8]),
         (["profile"], []),
         (["query", "pass_rates", "large.jsonl"], []),
+        (["stats", "profile", "large.jsonl"], []),
         ([], []),
     ],
     ids=str,
