@@ -59,7 +59,7 @@ def align(
     planned = _whole_lines(inputs)
     finished = _whole_lines(rollouts)
     unique_planned = planned.filter(_is_first_of_key())
-    grouped = _grouped(unique_planned, finished, chosen).cache()  # else joined anew for the labels and the problems
+    grouped = _grouped(unique_planned, finished, chosen).cache()  # joined once for frame, labels and problems
     frame = _with_agents(grouped, agent_labels(grouped) if labels is None else labels)
     extra = finished.join(unique_planned, on=names.KEY, how="anti", maintain_order="left")
     problems = [
@@ -117,9 +117,9 @@ def agent_labels(grouped: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _whole_lines(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The usable lines sorted by key, those of one key in the order they were read."""
+    """The usable lines sorted by key, those of one key in the order they were read; sorted once for all who ask."""
     whole = frame.filter(pl.col("_problem").is_null()).drop("_problem", "_torn")
-    return whole.sort(*names.KEY, "_file", "_line").drop("_file")
+    return whole.sort(*names.KEY, "_file", "_line").drop("_file").cache()
 
 
 def _same_key_as(shift: int) -> pl.Expr:

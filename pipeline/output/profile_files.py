@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
 import polars as pl
+import polars.selectors as cs
 
 from pipeline import names
 from pipeline.frames.lazy import collect
@@ -17,6 +18,7 @@ from pipeline.output.files import begin_to_store, make_folder, whole_files
 from pipeline.output.jsonl import agent_entries, json_text, repeat_entries, task_openings, task_rows, write_text
 from pipeline.output.samples import Samples, sample_of_input, sample_of_rollout
 from pipeline.profile.agents import profile_agents
+from pipeline.profile.expressions import metrics_of
 from pipeline.profile.repeats import profile_repeats
 from pipeline.profile.tasks import UNIT, profile_tasks
 from pipeline.sources.files import Source
@@ -72,7 +74,10 @@ def write_profile(
     aligned = collect(frame)
     ordered, final, _ = settled(aligned, aligned["_measured"])
     tasks = collect(profile_tasks(ordered.lazy(), counts=counts).drop("rollout_infos"))
-    measured = ordered.filter("_measured").sort(*UNIT, names.ROLLOUT)
+    needed = (*UNIT, names.ROLLOUT, "_shape", *metrics_of(ordered.columns))
+    measured = ordered.filter("_measured").select(cs.by_name(needed))
+    if _is_fanned_out(tasks):
+        measured = measured.sort(*UNIT, names.ROLLOUT)
     shape = sample_of_rollout if rollouts_only else sample_of_input
     paths = names.profile_paths(Path(stem))
     make_folder(paths[0].parent)
@@ -95,11 +100,16 @@ def _over_tasks(ordered: pl.DataFrame, *, counts: bool) -> tuple[pl.DataFrame, p
     return repeats, collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))
 
 
+def _is_fanned_out(tasks: pl.DataFrame) -> bool:
+    """Whether there is a row for each agent of a task, which the aligned frame is not sorted by."""
+    return bool((tasks["_row_agent"] > 0).any())
+
+
 def _write_tasks(
     file: IO[bytes], tasks: pl.DataFrame, measured: pl.DataFrame, final: Mapping[Metric, str], samples: Samples
 ) -> None:
     """Writes profile rows a batch at a time, so that their text is never all in memory."""
-    fan_out = bool((tasks["_row_agent"] > 0).any())
+    fan_out = _is_fanned_out(tasks)
     last_rollouts = tasks["num_rollouts"].cum_sum()
     sample_bytes = int(tasks["_input_length"].sum() or 0) // max(1, len(tasks))
     together = max(1, min(BATCH_TASKS, BATCH_BYTES // max(1, sample_bytes)))
