@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -84,10 +84,10 @@ def by_columns(rows: pl.LazyFrame, by: Sequence[str]) -> list[str]:
     A field of one of the two rows needs no `input.` or `row.` before it.
 
     Raises:
-        UsageError: There is no such column, or it holds lists.
+        UsageError: There is no such column, it holds lists, or the name means several.
     """
     schema = rows.collect_schema()
-    found = list(dict.fromkeys(_meant(name, schema) for name in by))
+    found = list(dict.fromkeys(meant(name, schema.names()) for name in by))
     _need_read(found, schema)
     need(rows, *found)
     for name in found:
@@ -96,12 +96,19 @@ def by_columns(rows: pl.LazyFrame, by: Sequence[str]) -> list[str]:
     return found
 
 
-def _meant(name: str, schema: pl.Schema) -> str:
-    """The column that a name means; itself where there is none, or several."""
-    if name in schema or names.internal(name) in schema:
-        return name if name in schema else names.internal(name)
-    fields = [field for root in ROOTS if (field := names.internal(root + name)) in schema]
-    return fields[0] if len(fields) == 1 else name
+def meant(name: str, there: Collection[str]) -> str:
+    """The column that a name means, with or without the `_`, `_input.` or `_row.` before it; itself where none does.
+
+    Raises:
+        UsageError: Both rows have a field of that name.
+    """
+    for one in (name, names.internal(name)):
+        if one in there:
+            return one
+    fields = [root + name for root in ROOTS if names.internal(root + name) in there]
+    if len(fields) > 1:
+        raise UsageError(f"{name!r} means several columns", hint=f"Say which: {' or '.join(fields)}.")
+    return names.internal(fields[0]) if fields else name
 
 
 def _need_read(columns: Sequence[str], schema: pl.Schema) -> None:

@@ -15,6 +15,7 @@ from pipeline.options import ProfileOptions
 from pipeline.run import Run
 from pipeline.sources import cache
 from queries import QUERIES
+from tests.cli.run_files import assert_refused
 from tests.command import run_command
 from tests.runs import finished, jsonl, planned
 
@@ -153,6 +154,21 @@ def test_a_query_by_any_column(folder: Path) -> None:
         args = ["query", "pass_rates", "r.jsonl", "--by", by, "--field", "level=input.level", "--json", "-q"]
         done = run_command(args, folder)
         assert (done.exit_code, len(json.loads(done.stdout))) == (0, groups), by
+
+
+def test_a_field_of_one_of_the_rows_needs_no_more_than_its_name(tmp_path: Path) -> None:
+    rows = [finished(task, 0, reward=1, mine=f"m{task}", both="x") for task in range(2)]
+    (tmp_path / "r.jsonl").write_bytes(jsonl(rows))
+    plan = [planned(task, 0, kind=f"k{task}", both="x") for task in range(2)]
+    (tmp_path / "r_materialized_inputs.jsonl").write_bytes(jsonl(plan))
+    for by in ("kind", "mine"):
+        for command in (["query", "pass_rates", "r.jsonl"], ["stats", "r.jsonl"], ["compare", "r.jsonl", "r.jsonl"]):
+            assert run_command([*command, "--by", by], tmp_path).exit_code == 0
+    for words in (["query", "pass_rates", "r.jsonl", "--by"], ["stats", "r.jsonl", "--by"], ["show", "r.jsonl", "--sort"]):
+        refused = run_command([*words, "both"], tmp_path)
+        assert_refused(refused, 2, "'both' means several columns\n  Say which: input.both or row.both.")
+    assert run_command(["show", "r.jsonl", "--sort=-kind"], tmp_path).stdout.split("\n")[1].startswith("1:0")
+    assert run_command(["show", "r.jsonl", "--sort", "row.both"], tmp_path).exit_code == 0
 
 
 def test_a_profile_of_fan_out_that_lacks_rollouts(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pipeline import names
 from pipeline.analysis.pairs import best_first, worst_first
 from pipeline.analysis.scoring import PassRule, voting
 from pipeline.cli.selecting import columns_hint, selected, sql_reason
+from pipeline.columns import meant
 from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect_all
 from pipeline.profile.expressions import column
@@ -89,12 +90,20 @@ def chosen(frame: pl.DataFrame, listed: Listed) -> pl.DataFrame:
         frame = selected(frame, listed.where)
         if listed.sort is None:
             return frame
-        name = listed.sort if listed.sort in frame.columns else listed.sort.removeprefix("-")
+        name, descending = _order(frame.columns, listed.sort)
         if name not in frame.columns:
             raise UsageError(f"--sort {plain(listed.sort)}: there is no such column", hint=_columns(frame))
-        return frame.sort(column(name), descending=name != listed.sort, nulls_last=True, maintain_order=True)
+        return frame.sort(column(name), descending=descending, nulls_last=True, maintain_order=True)
     except pl.exceptions.PolarsError as error:
         raise UsageError(f"--sort: {sql_reason(error)}", hint=_columns(frame)) from error
+
+
+def _order(there: list[str], text: str) -> tuple[str, bool]:
+    """The column to sort by, and whether its largest values come first: a `-` that is no part of its name says so."""
+    as_it_is = meant(text, there)
+    if as_it_is in there:
+        return as_it_is, False
+    return meant(text.removeprefix("-"), there), text.startswith("-")
 
 
 def judged(run: Run, rule: PassRule, rollouts: pl.DataFrame) -> pl.LazyFrame:
