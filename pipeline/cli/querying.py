@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline import names
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import threshold_of_run
-from pipeline.cli.selecting import columns_hint, sql_names, sql_reason
+from pipeline.cli.selecting import columns_hint, quotes_hint, sql_names, sql_reason
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import GateError, RollprofError, SourceError, UsageError
 from pipeline.frames.lazy import collect
@@ -237,5 +237,6 @@ def _answer(run: Run, text: str, tables: dict[str, pl.LazyFrame]) -> pl.DataFram
         except pl.exceptions.PolarsError as error:
             schemas = {name: frames[name].collect_schema().names() for name in ("rollouts", *tables)}
             columns = [columns_hint(name, schema) for name, schema in schemas.items()]
-            hint = "\n".join([f"Tables: {', '.join(frames)}.", *columns])
+            quotes = quotes_hint(text, [name for schema in schemas.values() for name in schema])
+            hint = "\n".join([*quotes, f"Tables: {', '.join(frames)}.", *columns])
             raise UsageError(f"SQL: {sql_reason(error)}", hint=hint) from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -11,6 +12,9 @@ from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.output.tables import on_one_line
 from pipeline.profile.expressions import column, is_pattern
+
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+"""What is a text or a quoted name in SQL."""
 
 
 def selected(
@@ -64,7 +68,7 @@ def verdict(rows: pl.LazyFrame, where: str, *, table: str = "rollouts", option: 
         UsageError: It cannot be understood, or says nothing of single rows.
     """
     columns = rows.collect_schema().names()
-    hint, renamed = columns_hint(table, columns), sql_names(columns)
+    renamed = sql_names(columns)
     try:
         asked = pl.sql_expr(where)
         roots = asked.meta.root_names()
@@ -73,7 +77,8 @@ def verdict(rows: pl.LazyFrame, where: str, *, table: str = "rollouts", option: 
         narrow = collect(rows.select(map(column, needed)))
         told = narrow.rename(sql_names(needed)).select(_where=asked)["_where"]
     except pl.exceptions.PolarsError as error:
-        raise UsageError(f"{option}: {sql_reason(error)}", hint=hint) from error
+        hint = [*quotes_hint(where, columns), columns_hint(table, columns)]
+        raise UsageError(f"{option}: {sql_reason(error)}", hint="\n".join(hint)) from error
     if told.dtype not in {pl.Boolean, pl.Null}:
         raise UsageError(f"{option}: it gives {told.dtype}, neither true nor false", hint="Compare it: reward >= 1")
     if len(told) != len(narrow):
@@ -91,6 +96,22 @@ def sql_names(columns: list[str]) -> dict[str, str]:
 def sql_reason(error: Exception) -> str:
     """What Polars has to say of SQL, in a line, without the list of columns."""
     return on_one_line(str(error).splitlines()[0].partition("; valid columns")[0])
+
+
+def quotes_hint(text: str, columns: Iterable[str]) -> list[str]:
+    """A line that says which columns are named in SQL without the double quotes that they need; none where none is."""
+    bare = QUOTED.sub(" ", text)
+    missing = [
+        f'"{name}"'
+        for name in dict.fromkeys(columns)
+        if not name.isidentifier() and re.search(_spelt(name), bare, re.IGNORECASE)
+    ]
+    return [f"Double quotes belong around {', '.join(missing)}."] if missing else []
+
+
+def _spelt(name: str) -> str:
+    """What finds a name as a word of its own, with or without the `_` at its start."""
+    return rf"(?<![\w/])_?{re.escape(name.removeprefix('_'))}(?![\w./])"
 
 
 def columns_hint(table: str, columns: list[str]) -> str:

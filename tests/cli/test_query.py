@@ -149,6 +149,7 @@ MISTAKES = [
     (["query", "pass_rates", "r.jsonl", "--by", "nope"], "no column 'nope'"),
     (["query", "--sql", "select nope from rollouts", "r.jsonl"], "nope"),
     (["query", "--sql", "select * from nope", "r.jsonl"], "Tables: rollouts"),
+    (["query", "--sql", "select r.A/b from rollouts r", "r.jsonl"], 'Double quotes belong around "a/b".'),
     (["query", "--sql", "selec", "r.jsonl"], "SQL"),
     (["query", "--sql", "", "r.jsonl"], "SQL"),
     (["query", "--sql", "drop table rollouts", "r.jsonl"], "SQL"),

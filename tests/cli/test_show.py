@@ -298,6 +298,7 @@ def test_a_file_for_the_output(folder: Path) -> None:
         (["0:1", "-f", "csv"], ["csv is for lists"]),
         (["--sort", "nonsense"], ["nonsense", "output_tokens"]),
         (["--where", "nonsense > 1"], ["nonsense", "output_tokens"]),
+        (["--where", "_row.extracted_answer = '42'"], ['Double quotes belong around "_row.extracted_answer".']),
         (["--where", "reward <"], ["--where"]),
         (["--where", "reward"], ["--where", "neither true nor false"]),
         (["--where", ""], ["--where"]),
