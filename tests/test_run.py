@@ -164,7 +164,11 @@ def test_a_field_of_one_of_the_rows_needs_no_more_than_its_name(tmp_path: Path) 
     for by in ("kind", "mine"):
         for command in (["query", "pass_rates", "r.jsonl"], ["stats", "r.jsonl"], ["compare", "r.jsonl", "r.jsonl"]):
             assert run_command([*command, "--by", by], tmp_path).exit_code == 0
-    for words in (["query", "pass_rates", "r.jsonl", "--by"], ["stats", "r.jsonl", "--by"], ["show", "r.jsonl", "--sort"]):
+    for words in (
+        ["query", "pass_rates", "r.jsonl", "--by"],
+        ["stats", "r.jsonl", "--by"],
+        ["show", "r.jsonl", "--sort"],
+    ):
         refused = run_command([*words, "both"], tmp_path)
         assert_refused(refused, 2, "'both' means several columns\n  Say which: input.both or row.both.")
     assert run_command(["show", "r.jsonl", "--sort=-kind"], tmp_path).stdout.split("\n")[1].startswith("1:0")

@@ -19,7 +19,9 @@ class RunsAsked(RunAsked):
 
     run: Annotated[
         list[str] | None,
-        typer.Argument(help="BASE CAND…: a rollouts file, run folder, export, profile or quoted glob each."),
+        typer.Argument(
+            metavar="BASE CAND", help="BASE CAND…: a rollouts file, run folder, export, profile or quoted glob each."
+        ),
     ] = None
     rollouts: Annotated[
         list[str] | None, typer.Option("--rollouts", "-r", hidden=True, help="Every run is a word of its own.")

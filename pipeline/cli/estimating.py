@@ -18,7 +18,7 @@ from pipeline.errors import UsageError
 from pipeline.frames.lazy import collect
 from pipeline.profile.expressions import column
 from pipeline.report.notices import uneven_repeats
-from pipeline.report.statistics import sections
+from pipeline.report.statistics import sections, shown_name
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
@@ -106,14 +106,16 @@ def _scored(run: Run, score: str) -> pl.DataFrame:
 
 
 def _only(found: pl.DataFrame, figures: Sequence[str]) -> pl.DataFrame:
-    """The rows of these figures.
+    """The rows of these figures: pass@2 is one, pass@k that of every k.
 
     Raises:
         UsageError: There is none of that name.
     """
     known = found.filter(~IS_COUNT & (pl.col("part") != "missing"))
-    there = known["figure"].unique(maintain_order=True).to_list()
+    rows = pl.Series([shown_name(figure, k) for figure, k in known.select("figure", "k").iter_rows()], dtype=pl.String)
+    there = rows.unique(maintain_order=True).to_list()
     for name in figures:
-        if name not in there:
-            raise UsageError(f"--figure {name!r}: there is no such figure", hint=f"There are {', '.join(there)}.")
-    return known.filter(pl.col("figure").is_in(figures))
+        if name not in there and name not in known["figure"]:
+            hint = f"There are {', '.join(there)}; pass@k is all of that kind."
+            raise UsageError(f"--figure {name!r}: there is no such figure", hint=hint)
+    return known.filter(pl.col("figure").is_in(figures) | rows.is_in(figures))

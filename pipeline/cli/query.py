@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -11,9 +12,23 @@ from pipeline.cli.console import Console
 from pipeline.cli.spread import spread
 
 
+@dataclass(frozen=True)
+class QueryAsked(RunAsked):
+    """Which question, about which run, and how it is read."""
+
+    run: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME RUN",
+            help="A query's name or a file of SQL, unless there is --sql; then rollouts files, a run folder or quoted "
+            "globs; the inputs beside them are found by name.",
+        ),
+    ] = None
+
+
 @spread
 def query(
-    asked: RunAsked,
+    asked: QueryAsked,
     fields: FieldsAsked,
     table: TableAsked,
     sql: Annotated[
@@ -27,7 +42,7 @@ def query(
     ] = None,
     fail_if_rows: Annotated[bool, typer.Option("--fail-if-rows", help="Exit 5 if there is any row.")] = False,
 ) -> None:
-    """Ask a run: rollprof NAME RUN or --sql "select …" RUN."""
+    """Ask a run: rollprof query NAME RUN, or rollprof query --sql "select …" RUN; --list has the names."""
     from pipeline.cli.opening import limit_threads
 
     limit_threads(asked.workers)

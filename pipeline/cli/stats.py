@@ -20,7 +20,9 @@ def stats(
     by: Annotated[list[str] | None, typer.Option(help="Each agent by this column too; repeatable.")] = None,
     figure: Annotated[
         list[str] | None,
-        typer.Option(help="Only this figure, as pass@k; repeatable. Else all, but few of groups in tables for people."),
+        typer.Option(
+            help="Only this figure, as pass@4, or pass@k for every k; repeatable. Else all, but few of groups for people."
+        ),
     ] = None,
     answer_field: Annotated[
         str | None, typer.Option(help="The field whose values vote in majority@k (extracted_answer).")

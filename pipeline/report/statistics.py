@@ -87,7 +87,7 @@ def _means(rows: Sequence[Row], own: Sequence[str], intervals: Sequence[str]) ->
         shown.append(
             {
                 **_group(first, own),
-                "figure": _named(first),
+                "figure": shown_name(first["figure"], first["k"]),
                 "value": first["value"],
                 **{name: limits.get(name) for name in intervals},
                 "tasks": first["tasks"],
@@ -105,10 +105,9 @@ def _without_repetition(rows: Sequence[Row], own: Sequence[str]) -> Iterator[Row
         yield from [row | {"k": None} for row in same if row["k"] == same[0]["k"]] if nothing else same
 
 
-def _named(row: Row) -> str:
+def shown_name(figure: str, k: int | None) -> str:
     """A figure with its k: pass@4."""
-    figure: str = row["figure"]
-    return figure if row["k"] is None else f"{figure.removesuffix('k')}{row['k']}"
+    return figure if k is None else f"{figure.removesuffix('k')}{k}"
 
 
 def _limits(row: Row, value: float | None) -> str | None:

@@ -41,6 +41,18 @@ def test_a_narrow_terminal_cuts_nothing(columns: str, tmp_path: Path) -> None:
     assert "reward_profiling.jsonl" in "".join(done.stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("query", ["query [OPTIONS] [NAME RUN]...", "rollprof query NAME RUN", "rollprof query --sql"]),
+        ("compare", ["compare [OPTIONS] [BASE CAND]..."]),
+    ],
+)
+def test_the_help_begins_with_what_to_type(command: str, words: list[str], tmp_path: Path) -> None:
+    told = run_command([command, "--help"], tmp_path).stdout
+    assert [word for word in words if word not in told] == []
+
+
 def test_the_command_alone_shows_its_help(tmp_path: Path) -> None:
     done = run_command([], tmp_path)
     assert done.exit_code == 2

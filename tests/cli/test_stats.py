@@ -168,8 +168,14 @@ def test_people_see_few_figures_of_groups_unless_they_choose(folder: Path) -> No
     rows, _ = stats(folder, "--by", "level", "--figure", "pass^k", "--figure", "ICC")
     assert {row["figure"] for row in rows} == {"pass^k", "ICC"}
     assert {row["scope"] for row in rows} == {"agent", "group"}
-    refused = run_command(["stats", "r.jsonl", "--figure", "pass@4"], folder)
-    assert_refused(refused, 2, "--figure 'pass@4'", "pass@k")
+
+
+def test_figures_are_chosen_by_the_names_that_tables_have(folder: Path) -> None:
+    rows, _ = stats(folder, "--figure", "pass@2", "--figure", "mixed@4", "--figure", "pass^k")
+    chosen = {("pass@k", 2), ("mixed@k", 4), ("pass^k", 1), ("pass^k", 2), ("pass^k", 4)}
+    assert {(row["figure"], row["k"]) for row in rows} == chosen
+    refused = run_command(["stats", "r.jsonl", "--figure", "pass@64"], folder)
+    assert_refused(refused, 2, "--figure 'pass@64'", "mean score, pass rate, pass@1, pass@2,", "; pass@k is all")
 
 
 def test_a_share_beyond_what_shares_can_be_is_of_few_tasks(tmp_path: Path) -> None:
