@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.run import Run
 
 BOLD, NORMAL = "\x1b[1m", "\x1b[0m"
+FORMS_OF_ROLLOUT = ("table", "json", "jsonl")
 
 
 class Part(NamedTuple):

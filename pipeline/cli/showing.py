@@ -22,10 +22,10 @@ from pipeline.cli.picking import (
     of_key,
     split_key,
 )
-from pipeline.cli.rendering import Part, print_parts, rollout_lines, rollout_object, rollout_text
+from pipeline.cli.rendering import FORMS_OF_ROLLOUT, Part, print_parts, rollout_lines, rollout_object, rollout_text
 from pipeline.cli.rules import pass_rule, rules_file, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
-from pipeline.cli.unfinished import as_object, as_text, attempt_lines, unfinished
+from pipeline.cli.unfinished import as_object, as_text, attempt_lines, show_task, unfinished
 from pipeline.errors import SourceError, UsageError
 from pipeline.frames.lazy import collect
 from pipeline.groups import TOKENS
@@ -43,7 +43,6 @@ LISTED = 20
 ANSWER_LETTERS = 60
 EXTRACTED = ("_row.extracted_answer", "_row.extracted")
 BRIEF = ("_agent", names.REWARD, TOKENS, "_truncated", "_verdict")
-FORMS_OF_ROLLOUT = ("table", "json", "jsonl")
 
 
 class View(NamedTuple):
@@ -100,7 +99,13 @@ def answer(
             return
         run = opened(asked, console)
         frame = collect(run.rollouts)
-        found = frame if key is None else of_key(frame, key)
+        try:
+            found = frame if key is None else of_key(frame, key)
+        except NoRolloutError:
+            if key is None or not (left := unfinished(asked, key)):
+                raise
+            show_task(key.task, left, table, as_list=listed == Listed(None, None) and pick.contrast is None)
+            return
         if pick.contrast is not None:
             _contrast(run, found, table, console, asked=pick.rule, full=view.full)
         else:
@@ -116,9 +121,10 @@ def _show_one(asked: RunAsked, key: Key, view: View, table: TableAsked, console:
     try:
         run, found = _located(asked, key, console)
     except NoRolloutError:
-        left = unfinished(asked, key)
-        if left is None or view.field is not None:
+        found_left = unfinished(asked, key)
+        if not found_left or view.field is not None:
             raise
+        (left,) = found_left
         lines = b"".join(line + b"\n" for line in attempt_lines(left)) if view.raw else None
         content = lines if lines is not None else as_text(left).encode() if in_words else as_object(left)
         print_content(content, table, [left.run.files])

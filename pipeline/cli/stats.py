@@ -21,7 +21,7 @@ def stats(
     figure: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this figure, as pass@4, or pass@k for every k; repeatable. Else all, but few of groups for people."
+            help="Only this figure, as pass@4, or pass@k for every k; repeatable. Else all, few of groups for people."
         ),
     ] = None,
     answer_field: Annotated[

@@ -76,3 +76,30 @@ def test_one_that_is_not_of_this_run(words: tuple[str, ...], folder: Path) -> No
     done = show(folder, *words)
     task, _, _ = words[0].partition(":")
     assert_refused(done, 2, f"no rollout {words[0]} in this run" if task == "0" else f"no task {task} in this run")
+
+
+def test_a_task_of_which_nothing_finished(folder: Path) -> None:
+    done = show(folder, "2")
+    assert (done.exit_code, done.stdout.split("\n")) == (
+        0,
+        [
+            "task 2 is planned at run_materialized_inputs.jsonl:3, and none of its rollouts finished",
+            "",
+            "rollout 2:0 · not finished · no attempt has left a line · planned at run_materialized_inputs.jsonl:3",
+            "",
+        ],
+    )
+    (told,) = json.loads(show(folder, "2", "--json").stdout)
+    assert (told["finished"], told["planned_at"]) == (False, "run_materialized_inputs.jsonl:3")
+    assert json.loads(show(folder, "2", "-f", "jsonl").stdout) == told
+    assert show(folder, "7").stdout.startswith("task 7 was tried, and none of its rollouts finished\n\nrollout 7:0 · ")
+
+
+@pytest.mark.parametrize("words", [("2", "--where", "true"), ("--contrast", "2"), ("2", "-f", "csv")], ids=" ".join)
+def test_a_list_that_a_task_of_which_nothing_finished_has_not(words: tuple[str, ...], folder: Path) -> None:
+    assert_refused(show(folder, *words), 2, "task 2 is planned at run_materialized_inputs.jsonl:3, and none of")
+
+
+def test_a_task_that_is_not_of_this_run(folder: Path) -> None:
+    assert_refused(show(folder, "9"), 2, "no task 9 in this run")
+    assert_refused(show(folder, "99999999999999999999"), 2, "no task 99999999999999999999 in this run")
