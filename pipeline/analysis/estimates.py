@@ -171,7 +171,11 @@ def _with_notes(rows: pl.LazyFrame) -> pl.LazyFrame:
         note=pl.when(silent)
         .then("lack")
         .when(pl.col("value").is_null())
-        .then(pl.format("no task has {} rollouts with a score", "least"))
+        .then(
+            pl.when(pl.col("least") == 1)
+            .then(pl.lit("no task has a rollout with a score"))
+            .otherwise(pl.format("no task has {} rollouts with a score", "least"))
+        )
         .when(of_repeats & (pl.col("repeats") == 1))
         .then(pl.lit("one repeat"))
         .when(of_repeats & no_limits)

@@ -15,7 +15,7 @@ from pipeline.analysis.judgement import RULE, fall_of
 from pipeline.analysis.pairing import field_of, key_column
 from pipeline.analysis.same_rollouts import ID_FIELD
 from pipeline.cli.asked import FieldsAsked, RuleAsked
-from pipeline.cli.comparison_notes import Named, counted, notes
+from pipeline.cli.comparison_notes import Named, notes
 from pipeline.cli.comparison_object import as_object, show_commands
 from pipeline.cli.comparison_text import Shown, text_of
 from pipeline.cli.console import SCHEMA_VERSION, Console, refusal_facts
@@ -25,6 +25,7 @@ from pipeline.cli.rules import rule_words, thresholds
 from pipeline.cli.tables import form_of, print_content, print_table
 from pipeline.errors import GateError, UsageError
 from pipeline.rounding import exceeds
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

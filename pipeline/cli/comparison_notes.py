@@ -10,6 +10,7 @@ import polars as pl
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT
 from pipeline.cli.opening import of_unknown
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import CompareOptions, Facts
@@ -60,7 +61,7 @@ def _of_run(name: str, run: Run, facts: Facts, place: int, options: CompareOptio
     if len(pooled):
         of = "content" if options.key == CONTENT else "key"
         yield (
-            f"{name}: {pooled['tasks'].sum():,} tasks have only {counted(len(pooled), f'different {of}')}"
+            f"{name}: {counted(int(pooled['tasks'].sum()), 'task')} have only {counted(len(pooled), f'different {of}')}"
             f"{first_of(pooled['first'])}; those with the same {of} are one task here (--key index keeps them apart)"
         )
     if without:
@@ -93,8 +94,3 @@ def _of_rollouts(matched: Matched) -> Iterator[str]:
         yield f"of another response.id, and left out: {counted(len(matched.other), 'rollout')} (first: {keys}{more})"
     if matched.unchecked:
         yield f"without a response.id to check, and paired by indices alone: {counted(matched.unchecked, 'rollout')}"
-
-
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A number of things in words: 1 task, 2 tasks."""
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

@@ -11,10 +11,11 @@ import polars as pl
 
 from pipeline import names
 from pipeline.analysis.pairing import CONTENT, SIDES
-from pipeline.cli.comparison_notes import Named, counted, first_of
+from pipeline.cli.comparison_notes import Named, first_of
 from pipeline.cli.tables import SHOWN_TO_PEOPLE
 from pipeline.output.tables import cell, write_table
 from pipeline.rounding import NOISE
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import CompareOptions, Comparison
@@ -116,7 +117,7 @@ def _sureness(found: Comparison) -> Facts:
     told = [
         ("95 % interval", interval),
         ("Sign flips", f"p = {test.p:.4g} ({signs})"),
-        ("Improved", f"{row['up']:,} tasks; worse {row['down']:,}, same {row['same']:,}"),
+        ("Improved", f"{counted(row['up'], 'task')}; worse {row['down']:,}, same {row['same']:,}"),
     ]
     if found.verdict == "no difference found" and found.smallest_effect is not None:
         effect = f"a change of {cell(found.smallest_effect)} would have been found with a probability of 0.8"

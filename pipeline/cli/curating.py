@@ -30,6 +30,7 @@ from pipeline.output.task_lines import fields_of
 from pipeline.profile.tasks import SAMPLE_PLACE
 from pipeline.report.selection import misfiled_text, selection_text
 from pipeline.sources.files import open_source
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RuleAsked, RunAsked
@@ -115,7 +116,7 @@ def curate(selection: Selection, lines: LinesAsked, asked: RunAsked, rule: RuleA
     what = "pair" if selection.pairs else "line"
     for one in wrote:
         there = placed(one.path, replaced=one.replaced)
-        console.result(f"{one.lines:,} {what}{'' if one.lines == 1 else 's'} in {there}")
+        console.result(f"{counted(one.lines, what)} in {there}")
     outputs = [names.shown(path) for path in (*(one.path for one in wrote), manifest_path(lines.output))]
     console.object({**told, "outputs": outputs})
 
@@ -196,11 +197,15 @@ def _tell(found: Selected, selection: Selection, console: Console) -> None:
         why = f"; the last were left out by: {last['step'][-1]}" if len(last) else ""
         console.warn(f"no task was chosen{why}")
     for value, missing in found.short.items():
-        console.warn(f"{selection.shared} {value}: {missing:,} tasks too few for its share")
+        console.warn(f"{selection.shared} {value}: {counted(missing, 'task')} too few for its share")
     for field in selection.fields:
         of_field = found.bands.filter(pl.col("field") == field, pl.col("value").is_null())["candidates"].sum()
         if of_field:
-            ends = "are a domain of their own" if field == selection.domain else "are left out"
-            console.warn(f"{of_field:,} tasks have no {field}: they {ends}")
+            own = field == selection.domain
+            one = "task has no {}: it is a domain of its own" if own else "task has no {}: it is left out"
+            several = (
+                "tasks have no {}: they are a domain of their own" if own else "tasks have no {}: they are left out"
+            )
+            console.warn(counted(int(of_field), one, several).format(field))
     if found.misfiled is not None and selection.confidence is not None:
         console.say(misfiled_text(found.misfiled, selection.confidence))

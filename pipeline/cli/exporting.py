@@ -19,6 +19,7 @@ from pipeline.output.tables import write_table
 from pipeline.portions import RowsOfRun, assembled
 from pipeline.sources.fetching import Place, fetched
 from pipeline.sources.readings import AHEAD
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RunAsked
@@ -53,7 +54,7 @@ def export_run(wanted: Wanted, asked: RunAsked, fields: FieldsAsked, console: Co
     else:
         written = _export_rollouts(wanted, path, asked, fields, console)
     what = "task" if wanted.tasks else "rollout"
-    console.result(f"{written:,} {what}{'' if written == 1 else 's'} in {placed(path, replaced=replaced)}")
+    console.result(f"{counted(written, what)} in {placed(path, replaced=replaced)}")
     console.object({"rows": written, "outputs": [names.shown(path)]})
 
 
@@ -127,7 +128,8 @@ def _copy_rows(run: Run, wanted: Wanted, path: Path, console: Console) -> int:
 
 def _warn(columns: Layout, console: Console) -> None:
     for name, count in columns.rounded.items():
-        console.warn(f"{name}: {count:,} whole numbers beyond 2^53 are rounded (--integers '{name}' keeps them)")
+        rounded = counted(count, "whole number beyond 2^53 is", "whole numbers beyond 2^53 are")
+        console.warn(f"{name}: {rounded} rounded (--integers '{name}' keeps {'it' if count == 1 else 'them'})")
     for name in columns.fractional:
         console.warn(f"{name}: some values are no whole numbers, so the column is Float64")
 

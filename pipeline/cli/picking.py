@@ -19,6 +19,7 @@ from pipeline.profile.expressions import column
 from pipeline.report.values import plain
 from pipeline.run import Run
 from pipeline.sources import rows
+from pipeline.words import counted
 
 KEY = re.compile(r"(-?[0-9]{1,100})(?::(-?[0-9]{1,100}))?")
 NUMBERS_SHOWN = 20
@@ -69,13 +70,13 @@ def of_key(frame: pl.DataFrame, key: Key) -> pl.DataFrame:
     task = _where_index(frame, names.TASK, key.task)
     if not len(task):
         tasks = frame[names.TASK].unique().sort()
-        there = f"Its {len(tasks):,} tasks: {_numbers(tasks)}." if len(tasks) else "It has no rollouts."
+        there = f"Its {counted(len(tasks), 'task')}: {_numbers(tasks)}." if len(tasks) else "It has no rollouts."
         raise NoRolloutError(f"no task {key.task} in this run", hint=there)
     if key.rollout is None:
         return task
     found = _where_index(task, names.ROLLOUT, key.rollout)
     if not len(found):
-        there = f"The {len(task):,} rollouts of task {key.task}: {_numbers(task[names.ROLLOUT].sort())}."
+        there = f"The {counted(len(task), 'rollout')} of task {key.task}: {_numbers(task[names.ROLLOUT].sort())}."
         raise NoRolloutError(f"no rollout {key.task}:{key.rollout} in this run", hint=there)
     return found
 

@@ -12,6 +12,7 @@ from pipeline import names
 from pipeline.analysis.scoring import PassRule
 from pipeline.errors import UsageError
 from pipeline.sources.yaml_files import read_yaml
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RuleAsked
@@ -116,7 +117,8 @@ def warn_of_rule(rule: PassRule, agents: Sequence[str | None], *, partial: int, 
         console: Where to warn.
     """
     if partial:
-        console.warn(f"{partial:,} of {scored:,} scores are neither 0 nor 1; what passes is decided by {rule}")
+        scores = f"{partial:,} of {counted(scored, 'score')} {'is' if partial == 1 else 'are'}"
+        console.warn(f"{scores} neither 0 nor 1; what passes is decided by {rule}")
     for agent in rule.agents:
         if agent not in agents:
             there = ", ".join(name for name in agents if name is not None) or "it names none"

@@ -18,6 +18,7 @@ from pipeline.cli.rules import thresholds
 from pipeline.cli.tables import print_table
 from pipeline.columns import need
 from pipeline.frames.lazy import collect
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
@@ -47,7 +48,7 @@ def list_suspects(
     print_table(found.with_columns(command=command), table, console, run.files, rules)
     counts = found["reason"].value_counts().sort("reason").iter_rows()
     told = ", ".join(f"{reason} {count:,}" for reason, count in counts) or "none"
-    console.say(f"{len(found):,} suspects: {told} (a rollout passes if {passing})")
+    console.say(f"{counted(len(found), 'suspect')}: {told} (a rollout passes if {passing})")
 
 
 def _bounds(wanted: SuspectsAsked) -> Bounds:

@@ -14,6 +14,7 @@ from pipeline.cli.choices import Format
 from pipeline.cli.console import Console, print_bytes
 from pipeline.cli.opening import check_kept, paths_of, placed
 from pipeline.errors import UsageError
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +56,7 @@ def print_table(
     _deliver(partial(write_table, shown, form=form), asked, form, files, more)
     if asked.output != "-":
         there = placed(Path(asked.output), replaced=replaced)
-        console.say(f"{len(shown):,} row{'' if len(shown) == 1 else 's'} in {there}")
+        console.say(f"{counted(len(shown), 'row')} in {there}")
 
 
 def print_sections(
@@ -90,7 +91,7 @@ def print_sections(
 
     _deliver(write, asked, form, files, more)
     if asked.output != "-":
-        console.say(f"{len(shown):,} tables in {asked.output}")
+        console.say(f"{counted(len(shown), 'table')} in {asked.output}")
 
 
 def print_content(content: bytes, asked: TableAsked, files: Sequence[RunFiles], more: Sequence[Path] = ()) -> None:

@@ -26,6 +26,7 @@ from pipeline.frames.lazy import collect
 from pipeline.output.resuming import Pair, locked, resumable
 from pipeline.output.rewriting import backup_of
 from pipeline.output.top_up_files import check_top_up, write_top_up
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RuleAsked, RunAsked, TableAsked
@@ -95,14 +96,15 @@ def _warn(done: TopUp, run: Run, console: Console) -> None:
     """Warns of what doing rollouts again may lead to."""
     if done.votes:
         console.warn(
-            f"{done.votes:,} of the rollouts to redo are measured and scored; if they were chosen by how they went, "
-            "what is left says too much or too little of the task"
+            f"{done.votes:,} of the rollouts to redo {'is' if done.votes == 1 else 'are'} measured and scored; if they "
+            "were chosen by how they went, what is left says too much or too little of the task"
         )
     if len(done.redone) and run.files.verdicts:
         still = run.files.verdicts[0].shown
         console.warn(f"{still} still judges the rollouts to redo; judge the run again when they are collected")
     if done.lost:
-        console.warn(f"{done.lost:,} of the rollouts to redo have failed too often, and are not collected again")
+        lost = f"{done.lost:,} of the rollouts to redo {'has' if done.lost == 1 else 'have'} failed too often"
+        console.warn(f"{lost}: no collection asks for {'it' if done.lost == 1 else 'them'} again")
 
 
 def _target(wanted: TopUpAsked) -> Target:
@@ -192,7 +194,7 @@ def _told(done: TopUp, wanted: TopUpAsked, target: Target, rule: PassRule) -> li
         told = about + told
     if wanted.budget_tokens is not None:
         left = f"{sums['over_budget']:,} that need more get none ({RULE})"
-        told.append(("Budget", f"{wanted.budget_tokens:,} tokens for all that is to come; {left}"))
+        told.append(("Budget", f"{counted(wanted.budget_tokens, 'token')} for all that is to come; {left}"))
     if not len(done.repeats) and not len(done.redone):
         told.append(("Written", "nothing, for there is nothing to add"))
     elif wanted.dry_run:
@@ -201,7 +203,7 @@ def _told(done: TopUp, wanted: TopUpAsked, target: Target, rule: PassRule) -> li
 
 
 def _tokens(count: int | None) -> str:
-    return "" if count is None else f", about {count:,} tokens"
+    return "" if count is None else f", about {counted(count, 'token')}"
 
 
 def _commands(done: TopUp, pairs: Mapping[str, Pair]) -> list[str]:

@@ -19,6 +19,7 @@ from pipeline.frames.lazy import collect_all
 from pipeline.report.values import as_json, plain
 from pipeline.sources import rows
 from pipeline.sources.fetching import Place, fetch, plain_row
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from pipeline.cli.asked import RunAsked, TableAsked
@@ -94,7 +95,7 @@ def show_task(task: int, left: Sequence[Unfinished], table: TableAsked, *, as_li
 def as_text(left: Unfinished) -> str:
     """What became of it, in words."""
     number = len(left.attempts)
-    tried = {0: "no attempt has left a line", 1: "1 failed attempt"}.get(number, f"{number:,} failed attempts")
+    tried = counted(number, "failed attempt") if number else "no attempt has left a line"
     planned = _planned_at(left)
     facts = (f"rollout {left.key.task}:{left.key.rollout}", "not finished", tried, planned and f"planned at {planned}")
     lines = [" · ".join(fact for fact in facts if fact)]

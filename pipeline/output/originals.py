@@ -12,6 +12,7 @@ from pipeline.sources.asking import Asking, RunLevel, asking_of
 from pipeline.sources.files import Source
 from pipeline.sources.lines import lines_of
 from pipeline.sources.numbering import DatasetRow, dataset_row, numbered_by_gym, numbered_past_own
+from pipeline.words import counted
 
 Key = tuple[int, str | None]
 """A task and its agent."""
@@ -142,7 +143,7 @@ def _other(dataset: Source, left: Mapping[Key, Mapping[int, None]], wanted: int)
     if absent:
         told.append(f"{len(absent):,} are not in it (first: task {absent[0][0]})")
     return FaultsError(
-        f"{dataset.shown} is not the dataset of this run: of {wanted:,} tasks {', '.join(told)}",
+        f"{dataset.shown} is not the dataset of this run: of {counted(wanted, 'task')} {', '.join(told)}",
         exit_code=Exit.CONTRACT,
         counts={"other_content": len(differing), "not_in_dataset": len(absent)},
         keys={},

@@ -17,6 +17,7 @@ from pipeline.frames.lazy import collect
 from pipeline.output.locking import lock
 from pipeline.run import Run
 from pipeline.sources.files import Source, open_source
+from pipeline.words import counted
 
 PLAIN = ".jsonl"
 
@@ -131,7 +132,7 @@ def _check_lines(run: Run) -> None:
     )
     for source, line in bad.select("_source", "_line").head(1).iter_rows():
         hint = "A collection reads every line of its inputs. Mend or remove this one."
-        raise SourceError(f"{len(bad):,} input rows cannot be used", where=f"{source}:{line}", hint=hint)
+        raise SourceError(f"{counted(len(bad), 'input row')} cannot be used", where=f"{source}:{line}", hint=hint)
 
 
 def _check_finished(run: Run, pairs: dict[str, Pair]) -> None:

@@ -8,11 +8,13 @@ from dataclasses import asdict
 from typing import Any
 
 from pipeline.output.tables import plain_table
-from pipeline.report.faults import SHOWN, counted
+from pipeline.report import faults
+from pipeline.report.faults import SHOWN
 from pipeline.report.inspection import Inspection
 from pipeline.report.inspection_fields import NUMBERS, Field
 from pipeline.report.inspection_files import BadLines, File
 from pipeline.report.inspection_keys import KeyFaults
+from pipeline.words import counted
 
 TITLES = {"rollouts": "Fields of rollouts", "usage": "Fields of response.usage", "inputs": "Fields of inputs"}
 MASKED = "masked"
@@ -74,7 +76,7 @@ def _files(files: Sequence[File]) -> str:
 
 
 def _before_that(file: File) -> str:
-    return "" if file.lines is None else f" (told is what could be unpacked before that: {file.lines:,} lines)"
+    return "" if file.lines is None else f" (told is what could be unpacked before that: {counted(file.lines, 'line')})"
 
 
 def _packed(files: Sequence[File]) -> list[File]:
@@ -84,7 +86,7 @@ def _packed(files: Sequence[File]) -> list[File]:
 def _bad_lines(bad: Sequence[BadLines]) -> str:
     rows = [(one.role, one.lines, one.first, one.reason) for one in bad]
     text = _table("Lines that cannot be used", ("", "lines", "first", "why"), rows[:SHOWN])
-    return text + (f"\n… and {len(rows) - SHOWN:,} more reasons" if len(rows) > SHOWN else "")
+    return text + (f"\n… and {counted(len(rows) - SHOWN, 'more reason')}" if len(rows) > SHOWN else "")
 
 
 def _fields(title: str, fields: Sequence[Field]) -> str:
@@ -98,7 +100,7 @@ def _fields(title: str, fields: Sequence[Field]) -> str:
     notes = [f"{one.field}: {one.not_finite:,} NaN, Infinity or beyond a double" for one in fields if one.not_finite]
     notes += [f"{one.field}: false and true are 0 and 1 in its range" for one in fields if _has_flags_in_range(one)]
     notes += [
-        f"{one.field}: more than once in {one.repeated:,} objects, the last one counts"
+        f"{one.field}: more than once in {counted(one.repeated, 'object')}, the last one counts"
         for one in fields
         if one.repeated
     ]
@@ -117,7 +119,7 @@ def _percent(share: float) -> str:
 def _exports(found: Inspection) -> list[str]:
     return [
         _table(
-            f"{export.file}: {export.rows:,} rows, {len(export.columns):,} columns",
+            f"{export.file}: {counted(export.rows, 'row')}, {counted(len(export.columns), 'column')}",
             ("column", "type", "values"),
             [(column.column, column.type, column.values) for column in export.columns],
         )
@@ -151,18 +153,19 @@ def _keys(found: Inspection) -> str:
 
 
 def _fault(fault: KeyFaults) -> str:
-    lines = [counted(fault.kind, fault.rows)]
+    lines = [faults.counted(fault.kind, fault.rows)]
     if fault.compared is not None:
         rest = fault.keys - fault.compared
         not_compared = f", {rest:,} not compared" if rest else ""
         lines[0] += (
-            f" ({fault.keys:,} keys: {fault.identical:,} identical, {fault.conflicting:,} conflicting{not_compared})"
+            f" ({counted(fault.keys, 'key')}: "
+            f"{fault.identical:,} identical, {fault.conflicting:,} conflicting{not_compared})"
         )
     for key in fault.first:
         content = f" {key.content}" if key.content else ""
         lines.append(f"  task {key.task}, rollout {key.rollout}{content}: {', '.join(key.lines)}")
     if fault.keys > len(fault.first):
-        lines.append(f"  … and {fault.keys - len(fault.first):,} more keys")
+        lines.append(f"  … and {counted(fault.keys - len(fault.first), 'more key')}")
     return "\n".join(lines)
 
 
@@ -171,7 +174,8 @@ def _failures(found: Inspection) -> str:
     if failures is None:
         return ""
     title = (
-        f"Failures: {failures.attempts:,} attempts of {failures.keys:,} rollouts, {failures.finished_keys:,} finished"
+        f"Failures: {counted(failures.attempts, 'attempt')} of {counted(failures.keys, 'rollout')}, "
+        f"{failures.finished_keys:,} finished"
     )
     classes = dict.fromkeys((*failures.classes, *failures.missing))
     rows = [(name, failures.classes.get(name, 0), failures.missing.get(name, 0)) for name in classes]
@@ -183,7 +187,7 @@ def _verdicts(found: Inspection) -> str:
     if verdicts is None:
         return ""
     rows = [*verdicts.verdicts.items(), *((f"finding: {name}", count) for name, count in verdicts.findings.items())]
-    title = f"Verdicts on {verdicts.keys:,} rollouts"
+    title = f"Verdicts on {counted(verdicts.keys, 'rollout')}"
     return _table(title, ("verdict", "rollouts"), rows) or title
 
 

@@ -9,8 +9,10 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.metrics import shape_of
 from pipeline.options import ProfileOptions
-from pipeline.report.faults import SHOWN, counted, places
+from pipeline.report import faults
+from pipeline.report.faults import SHOWN, places
 from pipeline.sources.plans import ODD_RESPONSE, TEXT_REWARD
+from pipeline.words import counted
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _of_problems(problems: pl.DataFrame, options: ProfileOptions) -> list[Notice
     for kind, what in done.items():
         rows = problems.filter(pl.col("_kind") == kind)
         if len(rows):
-            found.append(Notice(kind, len(rows), f"{counted(kind, len(rows))}; {what}", places(rows)))
+            found.append(Notice(kind, len(rows), f"{faults.counted(kind, len(rows))}; {what}", places(rows)))
     return found
 
 
@@ -119,7 +121,8 @@ def _of_failures(failures: pl.DataFrame) -> Notice | None:
     bad = failures.filter(pl.col("_problem").is_not_null())
     if bad.is_empty():
         return None
-    message = f"{len(bad):,} lines of the failures sidecar cannot be used; they are not counted"
+    lines = counted(len(bad), "line of the failures sidecar", "lines of the failures sidecar")
+    message = f"{lines} cannot be used; {'it is' if len(bad) == 1 else 'they are'} not counted"
     return Notice("failures_malformed", len(bad), message, places(bad))
 
 
@@ -132,10 +135,19 @@ def verdict_notices(lines: pl.DataFrame) -> list[Notice]:
     bad = lines.filter(pl.col("_problem").is_not_null())
     twice = lines.filter(pl.col("_problem").is_null() & pl.struct(names.KEY).is_duplicated())
     found = [
-        ("verdicts_malformed", bad, "lines of the verdicts cannot be used"),
-        ("verdicts_twice", twice, "verdicts are about a rollout that another is about too; the last one counts"),
+        ("verdicts_malformed", bad, ("line of the verdicts", "lines of the verdicts"), "cannot be used"),
+        (
+            "verdicts_twice",
+            twice,
+            ("verdict is", "verdicts are"),
+            "about a rollout that another is about too; the last one counts",
+        ),
     ]
-    return [Notice(code, len(rows), f"{len(rows):,} {what}", places(rows)) for code, rows, what in found if len(rows)]
+    return [
+        Notice(code, len(rows), f"{counted(len(rows), *things)} {what}", places(rows))
+        for code, rows, things, what in found
+        if len(rows)
+    ]
 
 
 def _of_rows(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pipeline import names
 from pipeline.report.values import as_json, elided, field_text, on_one_line, plain
+from pipeline.words import counted
 
 Row = dict[str, Any]
 TRAJECTORY = "ng_trajectory"
@@ -120,7 +121,7 @@ def _steps(items: Iterable[Any]) -> int:
 
 def _trajectory(conversation: list[tuple[str, Any]], response: Any) -> Iterator[Block]:
     held = len(_output(response))
-    note = f"{len(conversation):,} items; the response has {held:,} of its own (--field response.output)"
+    note = f"{counted(len(conversation), 'item')}; the response has {held:,} of its own (--field response.output)"
     yield Block("ng_trajectory", note)
     calls: dict[str, str] = {}
     for name, item in conversation:

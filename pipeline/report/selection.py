@@ -8,6 +8,7 @@ import polars as pl
 
 from pipeline.output.tables import plain_table
 from pipeline.sources.asking import RunLevel
+from pipeline.words import counted
 
 SHOWN = 8
 
@@ -34,7 +35,7 @@ def misfiled_text(figures: dict[str, float], confidence: float) -> str:
 
 def run_level_notes(level: RunLevel) -> Iterator[str]:
     """What may have come into samples from the options of the run, a warning each."""
-    of = f"of {level.rows:,} rows"
+    of = f"of {counted(level.rows, 'row')}"
     if overrides := level.overrides():
         listed = ", ".join(f"{name} {value}" for name, value in list(overrides.items())[:SHOWN])
         more = f" and {len(overrides) - SHOWN} more" if len(overrides) > SHOWN else ""

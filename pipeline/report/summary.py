@@ -8,6 +8,7 @@ from pipeline import names
 from pipeline.options import ProfileOptions
 from pipeline.output.tables import plain_table
 from pipeline.profile.expressions import metrics_of
+from pipeline.words import counted
 
 EVERY_ROLLOUT_UP_TO = 50
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
@@ -60,16 +61,12 @@ def _agent_text(agent: dict[str, object], measured: pl.DataFrame) -> str:
     metrics = [name for name in (names.REWARD, *TOKENS) if agent.get(f"mean/{name}") is not None]
     unscored = len(rollouts) - _scored(rollouts)
     about = f", {unscored:,} unscored" if unscored else ""
-    title = f"{agent['_agent']}: {_counted(len(rollouts), 'rollout')} of {_counted(tasks, 'task')}{about}"
+    title = f"{agent['_agent']}: {counted(len(rollouts), 'rollout')} of {counted(tasks, 'task')}{about}"
     figures = [[name, *(agent[f"{stat}/{name}"] for stat in names.STATISTICS)] for name in metrics]
     text = f"{title}\n" + plain_table(["", *names.STATISTICS], figures) if figures else title
     if len(measured) <= EVERY_ROLLOUT_UP_TO and metrics:
         text += "\n\n" + _every_rollout(rollouts, metrics)
     return text
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def _every_rollout(rollouts: pl.DataFrame, metrics: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.errors import UsageError
 from pipeline.sources.text import with_nulls
+from pipeline.words import counted
 
 MANY = 32
 LONGEST_FIELD = 2000
@@ -64,7 +65,7 @@ def field_text(value: Any, *, full: bool) -> str:
     text = as_json(value)
     if full or len(text) <= LONGEST_FIELD:
         return text
-    return f"{text[:LONGEST_FIELD]} <{len(text) - LONGEST_FIELD:,} characters left out>"
+    return f"{text[:LONGEST_FIELD]} <{counted(len(text) - LONGEST_FIELD, 'character')} left out>"
 
 
 def value_at(row: dict[str, Any], path: str) -> Any:

@@ -232,5 +232,5 @@ def test_verdicts_that_cannot_be_used_are_told(folder: Path) -> None:
     (folder / "rollout_verdicts.jsonl").write_bytes(b'{"_ng_task_index":0,\n' + jsonl([verdict, verdict]))
     done = run_command(["query", "coverage", "r.jsonl", "--json"], folder)
     assert rows_of(done)[0]["healthy"] == 1
-    assert "1 lines of the verdicts cannot be used (first: rollout_verdicts.jsonl:1)" in done.stderr
+    assert "1 line of the verdicts cannot be used (first: rollout_verdicts.jsonl:1)" in done.stderr
     assert "2 verdicts are about a rollout that another is about too" in done.stderr

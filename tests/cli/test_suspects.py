@@ -99,3 +99,8 @@ def test_the_same_bytes_whatever_the_jobs() -> None:
     first, *others = [run_command([*asked, "--jobs", jobs], SAMPLES.parent).stdout for jobs in ("1", "2")]
     assert first
     assert others == [first]
+
+
+def test_one_suspect_is_no_plural(tmp_path: Path) -> None:
+    write_tasks(tmp_path)
+    assert "\n1 suspect: wrong_key 1 (" in run_command(["suspects", ".", "--reason", "wrong_key"], tmp_path).stderr

@@ -186,7 +186,7 @@ def test_rollouts_that_are_given_up_are_told(tmp_path: Path) -> None:
     failure = {"_ng_task_index": 0, "_ng_rollout_index": 0, "_ng_failure_terminal": True}
     (tmp_path / "run_failures.jsonl").write_bytes(jsonl([failure]))
     done = top_up(tmp_path, "--redo", "_ng_task_index = 0 and _ng_rollout_index < 2")
-    assert "1 of the rollouts to redo have failed too often" in done.stderr
+    assert "1 of the rollouts to redo has failed too often" in done.stderr
 
 
 def test_a_budget(tmp_path: Path) -> None:
