@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline import names
 from pipeline.cli.opening import opened
 from pipeline.cli.rule_of_run import threshold_of_run
-from pipeline.cli.selecting import columns_hint, quotes_hint, sql_names, sql_reason
+from pipeline.cli.selecting import columns_hint, quotes_hint, sql_names, sql_reason, unread_reason
 from pipeline.cli.tables import form_of, print_table
 from pipeline.errors import GateError, RollprofError, SourceError, UsageError
 from pipeline.frames.lazy import collect
@@ -131,7 +131,8 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"cannot be read: {error}", where=str(path), hint="Name a file of SQL.") from error
+        reason, hint = unread_reason(error), "Name a file of SQL."
+        raise SourceError(f"cannot be read: {reason}", where=names.shown(path), hint=hint) from error
 
 
 def _for_sql(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -212,7 +213,7 @@ def _table(reader: Callable[[Path], pl.DataFrame], path: Path) -> pl.DataFrame:
     try:
         return reader(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else sql_reason(error)
+        reason = "it is a folder" if path.is_dir() else unread_reason(error)
         hint = "Name a JSONL, CSV or Parquet file."
         raise SourceError(f"cannot be read: {reason}", where=names.shown(path), hint=hint) from error
 

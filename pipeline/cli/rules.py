@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, field_
 from pipeline import names
 from pipeline.analysis.scoring import PassRule
 from pipeline.errors import UsageError
-from pipeline.sources.yaml_files import read_yaml
+from pipeline.report.values import plain
+from pipeline.sources.yaml_files import read_yaml, unknown_key
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
 FILE = "rollprof.yaml"
 LIKE = "Write it like score: reward, pass_threshold: 0.5 and agents: {NAME: 0.8}, a line each."
+
+_NO_NUMBER = "this is no finite number"
+IN_WORDS = {
+    "string_type": "this is no name of a metric",
+    "dict_type": "these are no agents with a threshold each",
+    "float_type": _NO_NUMBER,
+    "float_parsing": _NO_NUMBER,
+    "finite_number": _NO_NUMBER,
+}
+"""What is wrong with a value, by what the model calls it."""
 
 
 class _Settings(BaseModel):
@@ -137,6 +148,11 @@ def _settings(path: Path) -> _Settings:
     try:
         return _Settings.model_validate(read_yaml(path, hint=LIKE))
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{key}: {first['msg']}", where=where, hint=LIKE) from error
+        found = error.errors(include_url=False)
+        unknown = [one for one in found if one["type"] in {"extra_forbidden", "invalid_key"}]
+        first = (unknown or found)[0]
+        key = plain(".".join(map(str, first["loc"])))
+        if unknown:
+            raise unknown_key(key, list(_Settings.model_fields), where=where) from None
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise UsageError(f"{key}: {IN_WORDS.get(first['type'], said)}", where=where, hint=LIKE) from None

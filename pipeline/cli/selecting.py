@@ -15,6 +15,8 @@ from pipeline.profile.expressions import column, is_pattern
 
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 """What is a text or a quoted name in SQL."""
+SYSTEM = re.compile(r" \(os error [0-9]+\).*")
+"""What Polars adds to the system's words: its number, and the file."""
 
 
 def selected(
@@ -96,6 +98,13 @@ def sql_names(columns: list[str]) -> dict[str, str]:
 def sql_reason(error: Exception) -> str:
     """What Polars has to say of SQL, in a line, without the list of columns."""
     return on_one_line(str(error).splitlines()[0].partition("; valid columns")[0])
+
+
+def unread_reason(error: Exception) -> str:
+    """Why a file cannot be read, in a line that does not name it once more: who tells it does."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return SYSTEM.sub("", sql_reason(error))
 
 
 def quotes_hint(text: str, columns: Iterable[str]) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import names
-from pipeline.errors import SourceError
+from pipeline.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, SafeLoader, ScalarNode
@@ -36,6 +38,19 @@ def read_yaml(path: Path, *, hint: str) -> dict[Any, Any]:
     if content is not None and not isinstance(content, dict):
         raise SourceError("holds no keys", where=where, hint=hint)
     return content or {}
+
+
+def unknown_key(place: str, known: Sequence[str], *, where: str) -> UsageError:
+    """The refusal of a key that means nothing, with the one that may be meant.
+
+    Args:
+        place: The key, behind those that it stands in: agents.math.modle.
+        known: The keys that may stand there.
+        where: The file.
+    """
+    close = get_close_matches(place.rpartition(".")[2], known, n=1)
+    meant = f"Did you mean {close[0]}? " if close else ""
+    return UsageError(f"{place} is no key", where=where, hint=f"{meant}There are {', '.join(known)}.")
 
 
 def yaml_value(text: str) -> Any:

@@ -172,6 +172,14 @@ def test_mistakes(args: list[str], said: str, folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("file", ["no.csv", "no.jsonl", "no.parquet", "no.sql"])
+def test_a_file_that_is_not_there_is_named_once(file: str, folder: Path) -> None:
+    named = [file] if file.endswith(".sql") else ["--sql", "select 1", "--table", f"l={file}"]
+    done = run_command(["query", *named, "r.jsonl"], folder)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert f"rollprof: {file}: cannot be read: No such file or directory\n  Name a " in done.stderr
+
+
 @pytest.mark.parametrize("args", [["nope.jsonl", "pass_rates"], ["absent.sql", "r.jsonl"]])
 def test_files_that_are_not_there(args: list[str], folder: Path) -> None:
     done = run_command(["query", *args], folder)

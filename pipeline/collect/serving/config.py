@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from pipeline.collect.serving.demo_faults import Rate, checked_kind, rate_of
 from pipeline.errors import UsageError
+from pipeline.sources.yaml_files import unknown_key
 
 DEMO = "demo"
 DEFAULT_HOST = "127.0.0.1"
@@ -141,9 +141,7 @@ def checked(content: Mapping[str, Any], *, where: str) -> ServersConfig:
         if not unknown:
             raise UsageError(f"{place}: {first['msg']}", where=where) from None
         known = _keys_at(first["loc"])
-        close = get_close_matches(str(first["loc"][-1]), known, n=1)
-        meant = f"Did you mean {close[0]}? " if close else ""
-        raise UsageError(f"{place} is no key", where=where, hint=f"{meant}There are {', '.join(known)}.") from None
+        raise unknown_key(place, known, where=where) from None
 
 
 def _keys_at(place: tuple[int | str, ...]) -> list[str]:
