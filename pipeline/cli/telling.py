@@ -19,7 +19,7 @@ from pipeline.output.jsonl import agent_entries
 from pipeline.output.profile_files import Written
 from pipeline.report.faults import refusal
 from pipeline.report.notices import notices, null_notice
-from pipeline.report.summary import agents_text, completion_text
+from pipeline.report.summary import agents_text, completion_text, other_metrics_text
 
 
 class Summary(NamedTuple):
@@ -79,6 +79,9 @@ def tell(
     console.result(completion_text(summary.completion, summary.fates, options))
     if text := agents_text(written.agents, frame):
         console.result(f"\n{text}")
+    if others := other_metrics_text(written.agents):
+        question = command_line("query", "metric_table", str(written.paths[0]), "--by", "agent")
+        console.result(f"\nOther metrics: {others} ({question})")
     console.result("\nWritten\n" + "\n".join(f"  {names.shown(path)}" for path in written.paths))
     if "mean/reward" in written.agents.columns:
         question = command_line("query", "hardest", str(written.paths[0]))

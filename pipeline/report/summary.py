@@ -6,12 +6,15 @@ import polars as pl
 
 from pipeline import names
 from pipeline.options import ProfileOptions
-from pipeline.output.tables import plain_table
+from pipeline.output.tables import cell, plain_table
 from pipeline.profile.expressions import metrics_of
 from pipeline.words import counted
 
 EVERY_ROLLOUT_UP_TO = 50
-TOKENS = ("input_tokens", "output_tokens", "total_tokens")
+SHOWN = (names.REWARD, "input_tokens", "output_tokens", "total_tokens")
+"""The metrics that tables for people have."""
+NAMED = 6
+MEAN = "mean/"
 
 
 def completion_text(counts: dict[str, int | float], fates: pl.DataFrame, options: ProfileOptions) -> str:
@@ -55,10 +58,25 @@ def agents_text(agents: pl.DataFrame, frame: pl.DataFrame) -> str:
     return "\n\n".join(parts)
 
 
+def other_metrics_text(agents: pl.DataFrame) -> str:
+    """The metrics that are in no table of `agents_text`: a few, and how many more; empty where there are none.
+
+    Args:
+        agents: As `profile_agents` gives them.
+    """
+    found = [
+        name
+        for name in (one.removeprefix(MEAN) for one in agents.columns if one.startswith(MEAN))
+        if name not in SHOWN and agents[f"{MEAN}{name}"].count()
+    ]
+    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+    return f"{', '.join(map(cell, found[:NAMED]))}{more}"
+
+
 def _agent_text(agent: dict[str, object], measured: pl.DataFrame) -> str:
     rollouts = measured.filter(pl.col("_agent_order") == agent["_agent_order"])
     tasks = rollouts[names.TASK].n_unique()
-    metrics = [name for name in (names.REWARD, *TOKENS) if agent.get(f"mean/{name}") is not None]
+    metrics = [name for name in SHOWN if agent.get(f"{MEAN}{name}") is not None]
     unscored = len(rollouts) - _scored(rollouts)
     about = f", {unscored:,} unscored" if unscored else ""
     title = f"{agent['_agent']}: {counted(len(rollouts), 'rollout')} of {counted(tasks, 'task')}{about}"

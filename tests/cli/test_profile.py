@@ -1,5 +1,6 @@
 """What may be named as a run, and what each option of `profile` does."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -298,3 +299,16 @@ class TestWithoutInputs:
     def test_assign_indices_is_not_for_runs_with_inputs(self, tmp_path: Path) -> None:
         write_run(tmp_path)
         assert_refused(run_command(["profile", "run.jsonl", "--assign-indices"], tmp_path), 2, "--rollouts-only")
+
+
+def test_metrics_that_no_table_has_are_named_with_the_command_that_shows_them(tmp_path: Path) -> None:
+    write_run(tmp_path, done=rollouts(**{f"m{place}": place for place in range(9)}))
+    write_run(tmp_path / "plain")
+    told = run_command(["profile", "run.jsonl"], tmp_path).stdout
+    (line,) = [line for line in told.split("\n") if line.startswith("Other metrics")]
+    named, _, command = line.removesuffix(")").partition(" (")
+    assert named == "Other metrics: m0, m1, m2, m3, m4, m5 and 3 more"
+    words = shlex.split(command)
+    shown = run_command([*words[words.index("query") :], "-f", "csv"], tmp_path)
+    assert {f"m{place}" for place in range(9)} < {line.split(",")[1] for line in shown.stdout.split("\n")[1:-1]}
+    assert "Other metrics" not in run_command(["profile", "run.jsonl"], tmp_path / "plain").stdout
