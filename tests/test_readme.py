@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import pipeline
 from pipeline.cli import main
 from pipeline.frames.lazy import collect
 from tests.collect.env_process import served
@@ -49,6 +50,27 @@ def test_the_python_examples_run(example: str, checkout: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
     assert ("write_profile" in example) == (checkout / "out_run_reward_profiling.jsonl").exists()
+
+
+def problems_of(folder: Path, row: dict[str, object], rollout: dict[str, object]) -> int:
+    """How many faults a run of these two lines has."""
+    (folder / "rollouts_materialized_inputs.jsonl").write_text(json.dumps(row))
+    (folder / "rollouts.jsonl").write_text(json.dumps(rollout))
+    return len(collect(pipeline.open_run(folder).aligned.problems))
+
+
+def test_the_shown_lines_are_a_run_and_need_no_more_than_it_says(tmp_path: Path) -> None:
+    (shown,) = blocks(README, "json")
+    row, rollout = map(json.loads, shown.splitlines())
+    assert problems_of(tmp_path, row, rollout) == 0
+    (told,) = collect(pipeline.open_run(tmp_path).rollouts).to_dicts()
+    assert (told["reward"], told["correct"], told["total_tokens"], told["_input.domain"]) == (1, 1, 23, "products")
+    needed = {"_ng_task_index", "_ng_rollout_index"}
+    for place, one in enumerate((row, rollout)):
+        for field in one:
+            lines = [row, rollout]
+            lines[place] = {name: value for name, value in one.items() if name != field}
+            assert (problems_of(tmp_path, *lines) > 0) == (field in needed), field
 
 
 COMMANDS = [line.partition("  #")[0] for line in "".join(blocks(README, "sh")).split("\n") if "sample_data" in line]
