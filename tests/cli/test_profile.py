@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -302,7 +303,8 @@ class TestWithoutInputs:
 
 
 def test_metrics_that_no_table_has_are_named_with_the_command_that_shows_them(tmp_path: Path) -> None:
-    write_run(tmp_path, done=rollouts(**{f"m{place}": place for place in range(9)}))
+    more: dict[str, Any] = {f"m{place}": place for place in range(9)}
+    write_run(tmp_path, done=rollouts(**more))
     write_run(tmp_path / "plain")
     told = run_command(["profile", "run.jsonl"], tmp_path).stdout
     (line,) = [line for line in told.split("\n") if line.startswith("Other metrics")]
