@@ -215,6 +215,9 @@ def open_run(
 ) -> Run:
     """A run as LazyFrames: `rollouts`, `inputs`, `failures`, `tasks`, `agents`, `repeats`.
 
+    It refuses no line and no key, as the command does: what could not be used, or is there twice, extra or missing, is
+    in `aligned.problems`.
+
     Args:
         run: A rollouts file, run folder or glob, several of them, a Parquet export, or a profile.
         inputs: Inputs files; without any they are found by name, and a run may have none.
