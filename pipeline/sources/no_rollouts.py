@@ -74,7 +74,7 @@ def _instead(found: Passed, named: list[str]) -> RollprofError:
 
 def _runs_in(named: Iterable[str]) -> Iterator[Path]:
     """The folders that lie in those named and hold rollouts."""
-    for folder in filter(Path.is_dir, map(Path, named)):
+    for folder in filter(is_folder, map(Path, named)):
         for inside in sorted(filter(is_folder, folder.iterdir())):
             if any(map(_is_rollouts, sorted(inside.iterdir()))):
                 yield inside
