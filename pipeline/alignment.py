@@ -11,7 +11,6 @@ from pipeline import names
 from pipeline.completion import Completion
 from pipeline.options import ProfileOptions
 
-PLACE = ("_source", "_line", "_offset", "_length")
 TWICE = " (from an export)"
 """Ends the names of columns that an export has kept of the input rows, where these are read themselves."""
 PROBLEM_COLUMNS = ("_kind", "_role", "_source", "_line", *names.KEY, "_problem")
@@ -170,7 +169,7 @@ def _grouped(planned: pl.LazyFrame, finished: pl.LazyFrame, options: ProfileOpti
 
 def _joined(planned: pl.LazyFrame, finished: pl.LazyFrame) -> pl.LazyFrame:
     """Each planned rollout with what finished of it."""
-    places = {column: f"_input{column}" for column in PLACE}
+    places = dict(zip(names.PLACE, names.INPUT_PLACE, strict=True))
     theirs = finished.rename({"_agent": "_own_agent", "_server": "_own_server"})
     joined = planned.rename(places).join(theirs, on=names.KEY, how="left", maintain_order="left", suffix=TWICE)
     return joined.drop(cs.ends_with(TWICE)).with_columns(

@@ -41,6 +41,7 @@ MAX_ATTEMPTS = 3
 
 INTERNAL = "_"
 PLACE = ("_source", "_line", "_offset", "_length")
+INPUT_PLACE = tuple(f"_input{part}" for part in PLACE)
 FINDINGS = ("_verdict", "_findings")
 ROLLOUT_COLUMNS = frozenset(
     (

@@ -45,7 +45,7 @@ BOOKKEEPING = frozenset(
         "_problem",
         "_torn",
     )
-) | frozenset(("_flags", "_unfinite", "_shape", "_file", *(f"_input{column}" for column in names.PLACE)))
+) | frozenset(("_flags", "_unfinite", "_shape", "_file", *names.INPUT_PLACE))
 
 
 class Run:

@@ -262,3 +262,9 @@ def test_any_index_of_64_bits_is_a_key(tmp_path: Path) -> None:
     frame, problems = aligned(tmp_path, plan_of(rollouts[::-1]), rollouts)
     assert frame.select("_ng_task_index", "_ng_rollout_index").rows() == sorted(keys)
     assert problems.is_empty()
+
+
+def test_a_run_is_joined_once_for_all_that_is_asked_of_it(tmp_path: Path) -> None:
+    found = align_files(tmp_path, [[planned(0)]], [[finished(0, m=1)]], PARTIAL)
+    joins = pl.explain_all([found.frame, found.problems]).count("JOIN:")
+    assert joins == 4, "inputs with rollouts, groups with their labels, these with rows, and what is extra"

@@ -12,7 +12,6 @@ from pipeline.analysis.tasks import by_task
 from pipeline.frames.lazy import collect
 from pipeline.groups import GROUP, number, per_group
 from pipeline.profile.expressions import column, metrics_of
-from pipeline.profile.tasks import SAMPLE_PLACE
 from pipeline.run import Run
 
 MEAN = "mean/"
@@ -78,8 +77,8 @@ def _planned(run: Run) -> pl.LazyFrame:
 
 def _samples(run: Run) -> pl.LazyFrame:
     """The place of each task's sample: the row of its lowest measured rollout index."""
-    measured = run.aligned.frame.filter(pl.col("_measured")).select(*GROUP, names.ROLLOUT, *SAMPLE_PLACE)
-    return per_group(measured, GROUP, **{name: pl.col(name).first() for name in SAMPLE_PLACE})
+    measured = run.aligned.frame.filter(pl.col("_measured")).select(*GROUP, names.ROLLOUT, *names.INPUT_PLACE)
+    return per_group(measured, GROUP, **{name: pl.col(name).first() for name in names.INPUT_PLACE})
 
 
 def field_column(field: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from pipeline.analysis.permutation import SignFlip
-from pipeline.profile.student import CONFIDENCE
+from pipeline.profile.student import UPPER
 
 Verdict = Literal["better", "worse", "no difference found", "too little data"]
 FEWEST_TASKS = 6
@@ -66,7 +66,7 @@ def smallest_effect(change: Change) -> float | None:
     from scipy.special import stdtrit
 
     freedom = change.tasks - 1
-    return float(stdtrit(freedom, CONFIDENCE) + stdtrit(freedom, POWER)) * change.se
+    return float(stdtrit(freedom, UPPER) + stdtrit(freedom, POWER)) * change.se
 
 
 def fall_of(change: Change, *, by_estimate: bool) -> float | None:

@@ -8,8 +8,6 @@ from pipeline import names
 from pipeline.groups import GROUP
 from pipeline.run import Run
 
-PLACE = ("_source", "_line", "_offset", "_length")
-
 
 def new_repeats(run: Run, plan: pl.LazyFrame) -> pl.LazyFrame:
     """The chosen repeats of a plan, a row a task and agent, sorted by both.
@@ -28,7 +26,7 @@ def new_repeats(run: Run, plan: pl.LazyFrame) -> pl.LazyFrame:
     """
     chosen = plan.filter("chosen").select(*GROUP, "more")
     rows = run.aligned.frame.select(
-        *names.KEY, "_agent", *(pl.col(f"_input{column}").alias(column) for column in PLACE)
+        *names.KEY, "_agent", *(pl.col(f"_input{column}").alias(column) for column in names.PLACE)
     ).unique(GROUP, keep="first", maintain_order=True)
     found = chosen.join(rows, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
     before = pl.col("more").cum_sum().over(names.TASK) - pl.col("more")

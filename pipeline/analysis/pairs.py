@@ -7,8 +7,6 @@ import polars as pl
 from pipeline import names
 from pipeline.groups import GROUP, TOKENS, number
 
-PLACES = tuple(f"_input{part}" for part in names.PLACE)
-
 
 def best_first(rollouts: pl.LazyFrame) -> pl.LazyFrame:
     """The rollouts that pass, the best first: by score, then the fewest output tokens, then rollout index.
@@ -45,7 +43,7 @@ def pairs(rollouts: pl.LazyFrame) -> pl.LazyFrame:
         for value, ends in ((True, best_first(rollouts)), (False, worst_first(rollouts)))
     ]
     both = [one.join(other, on=GROUP, how="semi", nulls_equal=True) for one, other in (ends, reversed(ends))]
-    places = [pl.col(part).alias(place) for part, place in zip(names.PLACE, PLACES, strict=True)]
+    places = [pl.col(part).alias(place) for part, place in zip(names.PLACE, names.INPUT_PLACE, strict=True)]
     return (
         pl.concat(both)
         .select(*GROUP, "_chosen", names.ROLLOUT, "_score", *places)

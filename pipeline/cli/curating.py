@@ -27,7 +27,6 @@ from pipeline.groups import GROUP, TOKENS
 from pipeline.output.datasets import manifest_path
 from pipeline.output.files import check_folder
 from pipeline.output.task_lines import fields_of
-from pipeline.profile.tasks import SAMPLE_PLACE
 from pipeline.report.selection import misfiled_text, selection_text
 from pipeline.sources.files import open_source
 
@@ -151,7 +150,7 @@ def _pool(run: Run, selection: Selection) -> pl.DataFrame:
         raise UsageError(f"--verdict {selection.verdict!r}: no rollout has it", hint=there)
     if selection.where is None:
         return pool
-    about = pool.drop(SAMPLE_PLACE)
+    about = pool.drop(names.INPUT_PLACE)
     true = selected(about, selection.where, table="tasks").select(GROUP).with_columns(pl.lit(value=True).alias(WHERE))
     return pool.join(true, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
 

@@ -21,21 +21,24 @@ WORTHWHILE_BYTES = 32 << 20
 WORDS = (("profile",), ("eval", "profile"))
 NAMING = {"-r": "rollouts", "--rollouts": "rollouts", "-i": "inputs", "--inputs": "inputs"}
 VALUED = frozenset(
-    ("-o", "--output", "--output-dir", "-j", "--jobs", "--on-duplicate", "--on-extra", "--masked", "--min-completion")
+    (
+        *("-o", "--output", "--output-dir", "-j", "--jobs", "--min-completion"),
+        *("--masked", "--on-duplicate", "--on-extra", "--on-bad-line"),
+    )
 )
 FLAGS = frozenset(("-q", "--quiet", "--json", "--no-cache", "--partial", "--allow-partial-rollouts", "--counts"))
 """Options under which the same is read from the same files."""
 
 
-class Early(NamedTuple):
+class Guess(NamedTuple):
     """What was begun: the workers, and what they read, by what it was asked for with."""
 
     pool: Pool
     workers: int
-    readings: Mapping[Request, Reading]
+    readings: dict[Request, Reading]
 
 
-_begun: list[Early] = []
+_guesses: list[Guess] = []
 
 
 def start_early(arguments: Sequence[str]) -> None:
@@ -54,22 +57,30 @@ def start_early(arguments: Sequence[str]) -> None:
             _begin(named, workers=_jobs(arguments), cache="--no-cache" not in arguments)
 
 
-def take_early(wanted: Sequence[Request], *, workers: int) -> Early | None:
-    """What was begun early, for its new owner to end, if it is just what is wanted; else it is ended."""
-    if not _begun:
+def take_early(wanted: Sequence[Request], *, workers: int) -> Guess | None:
+    """What was begun early if it is just what is wanted; else it is ended.
+
+    Args:
+        wanted: What is to be read, in this order, and as far ahead as the workers get.
+        workers: How many processes are to read.
+
+    Returns:
+        The guess, whose pool the caller ends; None where nothing or something else was begun.
+    """
+    if not _guesses:
         return None
-    early = _begun.pop()
-    if early.workers == workers and list(early.readings) == list(wanted):
+    guess = _guesses.pop()
+    if guess.workers == workers and list(guess.readings) == list(wanted):
         end_spares()
-        return early
-    early.pool.end()
+        return guess
+    guess.pool.end()
     return None
 
 
 def end_early() -> None:
     """Ends what was begun and nobody has taken."""
-    while _begun:
-        _begun.pop().pool.end()
+    while _guesses:
+        _guesses.pop().pool.end()
     end_spares()
 
 
@@ -126,12 +137,11 @@ def _begin(named: Mapping[str, Sequence[str]], *, workers: int, cache: bool) -> 
     from pipeline.sources.runs import find_run
 
     files = find_run(named["run"], rollouts=named["rollouts"], inputs=named["inputs"])
-    of_lines = tuple(source for source in files.rollouts if source.is_dump)
-    requests = (request_inputs(files.inputs), request_rollouts(of_lines))
+    requests = (request_inputs(files.inputs), request_rollouts(files.rollouts))
     sources = [source for request in requests for source in request.sources]
     if not pays_off(sources, workers) or (cache and any(has(key_of(request)) for request in requests)):
         return
-    pool = Pool(useful_workers(sources, workers))
-    _begun.append(Early(pool, workers, {}))
-    readings = {request: begin(request, workers=workers, pool=pool) for request in requests}
-    _begun[0] = Early(pool, workers, readings)
+    guess = Guess(Pool(useful_workers(sources, workers)), workers, {})
+    _guesses.append(guess)
+    for request in requests:
+        guess.readings[request] = begin(request, workers=workers, pool=guess.pool)

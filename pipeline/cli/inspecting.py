@@ -61,9 +61,8 @@ class _Role:
 
 
 def _inspected(files: RunFiles, options: ProfileOptions, *, quiet: bool) -> Inspection:
-    of_lines = tuple(source for source in files.rollouts if source.is_dump)
     inputs = _role(request_inputs(files.inputs, options), options)
-    rollouts = _role(request_rollouts(of_lines, options), options)
+    rollouts = _role(request_rollouts(files.rollouts, options), options)
     total = sum(source.size for source in (*files.rollouts, *files.inputs))
     with _reading((inputs, rollouts), options.jobs or 1) as watched, progress_bar(total, wanted=not quiet) as advance:
         from pipeline.report.inspection import inspected

@@ -34,22 +34,21 @@ def reading(
         heavy: A module that takes long to import and will be needed.
         ahead: How many chunks a worker may be read before they are taken; None for all.
     """
-    of_lines = tuple(source for source in files.rollouts if source.is_dump)
-    inputs, rollouts = request_inputs(files.inputs, options), request_rollouts(of_lines, options)
+    inputs, rollouts = request_inputs(files.inputs, options), request_rollouts(files.rollouts, options)
     wanted = [request for request in (inputs, rollouts) if not _is_cached(request, options)]  # inputs are joined first
-    with _begun(wanted, workers=options.jobs or 1, ahead=ahead) as begun:
+    with _readings(wanted, workers=options.jobs or 1, ahead=ahead) as begun:
         total = sum(source.size for source in (*files.rollouts, *files.inputs))
         with importing(heavy, wanted=bool(begun)), progress_bar(total, wanted=not quiet) as advance:
             yield Begun(begun.get(rollouts), begun.get(inputs), advance)
 
 
 @contextmanager
-def _begun(wanted: Sequence[Request], *, workers: int, ahead: int | None) -> Iterator[Mapping[Request, Reading]]:
+def _readings(wanted: Sequence[Request], *, workers: int, ahead: int | None) -> Iterator[Mapping[Request, Reading]]:
     """The readings of what is wanted, begun in this order, where workers pay off; none where they do not."""
-    early = take_early(wanted, workers=workers)
-    if early is not None:
-        with early.pool:
-            yield early.readings
+    guess = take_early(wanted, workers=workers)  # only profile is begun early, and it reads all ahead
+    if guess is not None:
+        with guess.pool:
+            yield guess.readings
         return
     sources = [source for request in wanted for source in request.sources]
     with started(sources, workers) as pool:

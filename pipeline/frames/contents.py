@@ -16,7 +16,7 @@ from pipeline.sources.contents import Of, content_of_request, contents_at
 from pipeline.sources.fetching import Place
 from pipeline.sources.files import Source, open_source
 
-PLACE = (*names.KEY, "_line", "_offset", "_length")
+KEY_AND_PLACE = (*names.KEY, "_line", "_offset", "_length")
 SCHEMA = {names.TASK: pl.Int64, "_content": pl.String}
 
 
@@ -56,17 +56,17 @@ def _first_rows(inputs: pl.LazyFrame) -> pl.DataFrame:
     whole = inputs.filter(pl.col("_problem").is_null()).sort(*names.KEY, "_file", "_line")
     return collect(
         whole.unique(names.TASK, keep="first", maintain_order=True)
-        .select(*PLACE, "_source")
+        .select(*KEY_AND_PLACE, "_source")
         .sort("_source", "_offset", maintain_order=True)
     )
 
 
 def _contents(source: Source, places: pl.DataFrame, *, of: Of, cached: bool) -> pl.DataFrame:
-    where = hashlib.blake2b(places.select(PLACE).to_numpy().tobytes(), digest_size=16).hexdigest()
+    where = hashlib.blake2b(places.select(KEY_AND_PLACE).to_numpy().tobytes(), digest_size=16).hexdigest()
     key = cache.key_for((source,), "contents", of, where) if cached else None
     if key is not None and (kept := kept_frame(key)) is not None:
         return kept
-    digests = contents_at(source, (Place(*row) for row in places.select(PLACE).iter_rows()), of=of)
+    digests = contents_at(source, (Place(*row) for row in places.select(KEY_AND_PLACE).iter_rows()), of=of)
     frame = pl.DataFrame({names.TASK: places[names.TASK], "_content": digests}, schema=SCHEMA)
     if key is not None:
         keep_frame(key, frame)

@@ -13,6 +13,7 @@ import polars.selectors as cs
 from polars.io.plugins import register_io_source
 
 _failures: list[BaseException] = []
+"""What went wrong in the last collection: Polars may read in any of its threads. Only one thread at a time may read."""
 
 
 def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:

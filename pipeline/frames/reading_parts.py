@@ -16,7 +16,7 @@ from pipeline.frames.scanning import Progress, gather, keep_frame, kept_rows
 from pipeline.frames.spill import Spill, slices
 from pipeline.options import ProfileOptions
 from pipeline.sources import cache
-from pipeline.sources.files import Source
+from pipeline.sources.files import Source, kinds_of
 from pipeline.sources.inputs import request_inputs
 from pipeline.sources.plans import UNNUMBERED
 from pipeline.sources.readings import AHEAD, Reading, Request, begin
@@ -57,17 +57,15 @@ def rollout_parts(
         SourceError: A file or the temporary folder fails.
         WorkerError: A worker process ended before its work was done.
     """
-    of_lines = tuple(source for source in sources if source.is_dump)
-    exports = [source for source in sources if source.is_export]
-    profiles = [source for source in sources if source.is_profile]
+    dumps, exports, profiles = kinds_of(sources)
     parts = NumberedParts(spill) if options.assign_indices else Parts(spill)
-    _read(request_rollouts(of_lines, options), parts, options, progress=progress, begun=begun)
+    _read(request_rollouts(dumps, options), parts, options, progress=progress, begun=begun)
     values = spill.bounds.part
-    for number, source in enumerate(exports, len(of_lines)):
+    for number, source in enumerate(exports, len(dumps)):
         for rows in exported_slices(source, number, options, values=values):
             parts.end(rows)
     if profiles:
-        for rows in profiled_slices(profiles, first_number=len(of_lines) + len(exports), values=values):
+        for rows in profiled_slices(profiles, first_number=len(dumps) + len(exports), values=values):
             parts.end(rows)
     if isinstance(parts, NumberedParts):
         parts.settle()

@@ -18,7 +18,7 @@ from pipeline.frames.numbering import MIXED, PROMPTS, numbered, unnumbered
 from pipeline.frames.profiled import profiled_rows
 from pipeline.frames.scanning import Progress, frame_of
 from pipeline.options import ReadOptions
-from pipeline.sources.files import Source, open_source
+from pipeline.sources.files import Source, kinds_of, open_source
 from pipeline.sources.plans import NO_RESPONSE, TRUNCATED
 from pipeline.sources.reading import Metric
 from pipeline.sources.readings import Reading
@@ -59,15 +59,13 @@ def scan_rollouts(
     opened = opened_sources(sources)
 
     def read() -> pl.DataFrame:
-        of_lines = tuple(source for source in opened if source.is_dump)
-        exports = [source for source in opened if source.is_export]
-        profiles = [source for source in opened if source.is_profile]
-        request, workers = request_rollouts(of_lines, chosen), chosen.jobs or usable_cores()
+        dumps, exports, profiles = kinds_of(opened)
+        request, workers = request_rollouts(dumps, chosen), chosen.jobs or usable_cores()
         read_rows = [frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)]
         if exports:
-            read_rows.append(exported_rows(exports, chosen, first_number=len(of_lines)))
+            read_rows.append(exported_rows(exports, chosen, first_number=len(dumps)))
         if profiles:
-            read_rows.append(profiled_rows(profiles, first_number=len(of_lines) + len(exports)))
+            read_rows.append(profiled_rows(profiles, first_number=len(dumps) + len(exports)))
         rows = with_place(pl.concat(read_rows, how="diagonal_relaxed"))
         if chosen.assign_indices:
             rows = _with_indices(rows)

@@ -15,7 +15,6 @@ from pipeline import names
 from pipeline.output.files import whole_files
 from pipeline.output.originals import Key, Line
 from pipeline.output.task_lines import keys_of
-from pipeline.profile.tasks import SAMPLE_PLACE
 
 PARQUET = ".parquet"
 LINE = "line"
@@ -97,7 +96,7 @@ class _Sink:
         if self._of.path.suffix == PARQUET:
             texts = [self._texts[key] for key in keys_of(self._of.tasks)]
             content = io.BytesIO()
-            told = self._of.tasks.drop(SAMPLE_PLACE)
+            told = self._of.tasks.drop(names.INPUT_PLACE)
             told.with_columns(pl.Series(LINE, texts, dtype=pl.String)).write_parquet(content)
             self._write(content.getbuffer())
         return Wrote(self._of.path, self._lines, self._hash.hexdigest(), self._of.path.is_file())

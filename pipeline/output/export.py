@@ -31,7 +31,7 @@ NOT_KEPT = (
     "_shown_agent",
     "_server",
     "_file",
-    *(f"_input{p}" for p in names.PLACE),
+    *names.INPUT_PLACE,
 )
 
 

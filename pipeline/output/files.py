@@ -63,7 +63,14 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
 
 
 def begin_to_store(file: IO[bytes], start: int) -> None:
-    """Has the system store what was written since `start` while more is made, so that the sync at the end is short."""
+    """Has the system store what was written while more is made, so that the sync at the end is short.
+
+    What is stored already may leave the page cache, so each part of a file is named once, right after it was written.
+
+    Args:
+        file: A file that is being written.
+        start: Where the part begins that was written last, in bytes.
+    """
     if hasattr(os, "posix_fadvise"):
         with contextlib.suppress(OSError):  # a hint; what is wrong with the disk is told by the sync
             os.posix_fadvise(file.fileno(), start, file.tell() - start, os.POSIX_FADV_DONTNEED)

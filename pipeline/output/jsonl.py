@@ -21,12 +21,12 @@ def key_text(name: str) -> str:
 
 
 def members(table: pl.DataFrame, wanted: Iterable[str]) -> Iterator[pl.Expr]:
-    """Members of a JSON object as pieces of text in the order wanted; those of a member are null where its value is."""
+    """Members of a JSON object as pieces of text, in the order wanted; a member without a value has no text."""
     for name in wanted:
         key, value = pl.lit(key_text(name)), column(name).cast(pl.String)
         if table[name].null_count():
             yield pl.concat_str(key, value)
-        else:  # a text less to make
+        else:  # saves one String column
             yield from (key, value)
 
 

@@ -26,6 +26,7 @@ from pipeline.sources.reading import Metric
 
 BATCH_TASKS = 4_000
 BATCH_BYTES = 3 << 20
+"""How many profile rows are made at a time, and what samples they may hold: fewer are slower, more take memory."""
 THREADS = 2
 T = TypeVar("T")
 R = TypeVar("R")
@@ -86,15 +87,15 @@ def write_profile(
         whole_files(*paths) as files,
         ThreadPoolExecutor(1) as beside,
     ):
-        over_tasks = beside.submit(_over_tasks, ordered, counts=counts)
+        others = beside.submit(_repeats_and_agents, ordered, counts=counts)
         _write_tasks(files[0], tasks, measured, final, samples)
-        repeats, agents = over_tasks.result()
+        repeats, agents = others.result()
         files[1].write(json_text(agent_entries(agents, repeats)))
         files[2].write(json_text(repeat_entries(repeats)))
     return Written(paths, agents, repeats, samples.nulls)
 
 
-def _over_tasks(ordered: pl.DataFrame, *, counts: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _repeats_and_agents(ordered: pl.DataFrame, *, counts: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The repeat entries and the agent entries."""
     repeats = collect(profile_repeats(ordered.lazy()))
     return repeats, collect(profile_agents(ordered.lazy(), repeats.lazy(), counts=counts))

@@ -22,7 +22,6 @@ from pipeline.sources.lines import lines_of, unreadable
 from pipeline.sources.text import MAY_BE_NO_NUMBER, members, only_members, with_nulls, without_indices
 
 FROM_ROLLOUT = (names.PARAMS, names.AGENT_REF, names.ENVIRONMENT_SERVER)
-PLACE = ("_input_source", "_input_line", "_input_offset", "_input_length")
 
 
 def sample_of_input(line: bytes, *, plain: bool) -> bytes:
@@ -97,7 +96,9 @@ class Samples:
             SourceError: A source is no longer what it was when it was read.
         """
         found: list[bytes] = [b""] * len(batch)
-        places = batch.select(*PLACE, names.TASK).with_row_index("_row").sort("_input_source", "_input_offset")
+        places = (
+            batch.select(*names.INPUT_PLACE, names.TASK).with_row_index("_row").sort("_input_source", "_input_offset")
+        )
         for (source,), rows_of_source in places.partition_by(
             "_input_source", as_dict=True, maintain_order=True
         ).items():

@@ -8,7 +8,6 @@ from pipeline import names
 from pipeline.profile.expressions import column, five_statistics, metrics_of
 
 UNIT = (names.TASK, "_row_agent")
-SAMPLE_PLACE = ("_input_source", "_input_line", "_input_offset", "_input_length")
 
 
 def profile_tasks(frame: pl.LazyFrame, *, counts: bool = False) -> pl.LazyFrame:
@@ -40,7 +39,7 @@ def profile_tasks(frame: pl.LazyFrame, *, counts: bool = False) -> pl.LazyFrame:
 
 def _rows(measured: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
     return measured.group_by(UNIT, maintain_order=True).agg(
-        pl.col("_agent", *SAMPLE_PLACE).first(),
+        pl.col("_agent", *names.INPUT_PLACE).first(),
         num_rollouts=pl.len().cast(pl.Int64),
         rollout_infos=_rollout_info(metrics_of(schema)),
     )

@@ -62,7 +62,7 @@ def _what_is_left(sources: Sequence[Source], options: ProfileOptions) -> Rollout
     left = {source: before_the_cut(source) if source in damage else source for source in sources}
     readable = tuple(source for source in left.values() if source is not None)
     uncached = options.model_copy(update={"cache": False})  # half a file must never be taken for all of it
-    request = request_rollouts(tuple(source for source in readable if source.is_dump), uncached)
+    request = request_rollouts(readable, uncached)
     counting = replace(request, template=request.template._replace(inspect=True))
     tally = Tally(counting.sources)
     reading = tally.watch(begin(counting, workers=options.jobs or 1))

@@ -32,6 +32,7 @@ class Block:
 
     Attributes:
         metrics: What the numbers of a row are.
+        typecodes: `WHOLE` or `DOUBLE` for each of them.
         rows: Which rows of the chunk.
         cells: Their numbers, 8 bytes each, row after row.
         pack: Turns the numbers of a row into cells.
@@ -65,19 +66,19 @@ def columns(blocks: Iterable[Block], height: int) -> dict[tuple[str, str], Colum
         blocks: The numbers of the rows.
         height: How many rows there are.
     """
-    found: dict[tuple[str, str], list[tuple[Block, int]]] = {}
+    found: dict[tuple[str, str], dict[Block, int]] = {}
     for block in blocks:
         for place, metric in enumerate(block.metrics):
-            found.setdefault(metric, []).append((block, place))
-    rows: dict[tuple[int, ...], bytes] = {}
+            found.setdefault(metric, {})[block] = place  # of paths that are written alike the last one counts
+    rows: dict[tuple[Block, ...], bytes] = {}
     made = {}
-    for metric, parts in found.items():
-        typecode = DOUBLE if any(block.typecodes[place] == DOUBLE for block, place in parts) else WHOLE
-        values = b"".join(block.numbers(place, typecode) for block, place in parts)
-        which = tuple(id(block) for block, _ in parts)
+    for metric, places in found.items():
+        typecode = DOUBLE if any(block.typecodes[place] == DOUBLE for block, place in places.items()) else WHOLE
+        values = b"".join(block.numbers(place, typecode) for block, place in places.items())
+        which = tuple(places)
         if which not in rows:  # the same for many metrics, and sent once
-            rows[which] = b"".join(block.rows.tobytes() for block, _ in parts)
-        in_order = len(parts) == 1 and len(parts[0][0].rows) == height
+            rows[which] = b"".join(block.rows.tobytes() for block in which)
+        in_order = len(which) == 1 and len(which[0].rows) == height
         made[metric] = Column(typecode, values, None if in_order else rows[which])
     return made
 
@@ -86,4 +87,4 @@ def _as_double(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline import names
 from pipeline.sources import rows
-from pipeline.sources.reading import PLACE, Builder, Chunk, Job, index, last_places, read
+from pipeline.sources.reading import Builder, Chunk, Job, index, last_places, read
 
 TEXTS = (names.FAILURE_CLASS, names.FAILURE_MESSAGE, names.FAILURE_STATUS)
 LONGEST_MESSAGE = 500
@@ -18,7 +18,7 @@ def read_failures(job: Job) -> Chunk:
 class Failures(Builder):
     """Failed attempts: both indices, failure class, start of the message, status, whether it is terminal (0 or 1)."""
 
-    columns = (*names.KEY, *PLACE, "_labels", "_terminal")
+    columns = (*names.KEY, *names.PLACE, "_labels", "_terminal")
     labels = ("_failure_class", "_message", "_status")
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from pipeline import names
 from pipeline.errors import SourceError
@@ -72,6 +72,23 @@ class Source:
         """All of its lines as one segment, for the source of this number."""
         size = self.size if self.seekable else None
         return Segment(number, str(self.path), self.compression, 0, size, size)
+
+
+class Kinds(NamedTuple):
+    """Sources by what they hold; they are numbered in this order."""
+
+    dumps: tuple[Source, ...]
+    exports: tuple[Source, ...]
+    profiles: tuple[Source, ...]
+
+
+def kinds_of(sources: Sequence[Source]) -> Kinds:
+    """Dumps, exports and profiles among the sources."""
+    return Kinds(
+        tuple(source for source in sources if source.is_dump),
+        tuple(source for source in sources if source.is_export),
+        tuple(source for source in sources if source.is_profile),
+    )
 
 
 RUN_HINT = "Name a rollouts file or a run folder that is there."

@@ -9,7 +9,7 @@ from pipeline import names
 from pipeline.sources import rows
 from pipeline.sources.census import Census
 from pipeline.sources.context import Context
-from pipeline.sources.reading import PLACE, Builder, Chunk, Job, digest, index, last_places, read
+from pipeline.sources.reading import Builder, Chunk, Job, digest, index, last_places, read
 
 if TYPE_CHECKING:
     from pipeline.options import ReadOptions
@@ -38,7 +38,7 @@ def request_inputs(sources: Sequence[Source], options: ReadOptions | None = None
 class Inputs(Builder):
     """Planned rollouts: both indices, agent and server."""
 
-    columns = (*names.KEY, *PLACE, "_labels", "_digest")
+    columns = (*names.KEY, *names.PLACE, "_labels", "_digest")
     labels = ("_agent", "_server")
 
     def __init__(self, *, digests: bool, context: Context | None = None) -> None:

@@ -26,28 +26,28 @@ class Nested:
     def __init__(self, paths: Iterable[Path] | None, root: Path = ()) -> None:
         self._paths = None if paths is None else tuple(dict.fromkeys(paths))
         self._root = root
-        self._steps: dict[Kinds, _Steps] = {}
-        self._plans: dict[tuple[Path, Kinds], _Plan] = {}
-        self._keys: dict[tuple[Key, ...], tuple[Key, ...]] = {}
+        self._rows: dict[Kinds, _RowPlan] = {}
+        self._objects: dict[tuple[Path, Kinds], _ObjectPlan] = {}
+        self._keys: dict[tuple[Key, ...], tuple[Key, ...]] = {}  # for ever, so that an id tells them apart
 
     def __call__(self, of: Fields) -> Fields:
         """The fields of a row with the numbers."""
         keys, values = of
         kinds = keys, tuple(map(type, values))
-        steps = self._steps.get(kinds)
-        if steps is None:
+        plan = self._rows.get(kinds)
+        if plan is None:
             leads = list(self._leads_of(of))
-            steps = self._steps[kinds] = _Steps(leads, [lead.place + 1 for lead in leads], {})
-        if not steps.leads:
+            plan = self._rows[kinds] = _RowPlan(leads, [lead.place + 1 for lead in leads], {})
+        if not plan.leads:
             return of
-        parts = [self._numbers(_at(values[place], path), prefix) for place, path, prefix in steps.leads]
+        parts = [self._numbers(_at(values[place], path), prefix) for place, path, prefix in plan.leads]
         which = tuple([id(part[0]) for part in parts])
-        merged = steps.merged.get(which)
-        if merged is None:
-            merged = steps.merged[which] = _merged(keys, steps.stops, [part[0] for part in parts])
+        picked = plan.picked.get(which)
+        if picked is None:
+            picked = plan.picked[which] = _picked(keys, plan.stops, [part[0] for part in parts])
         for part in parts:
             values += part[1]
-        return merged.keys, merged.take(values)
+        return picked.keys, picked.take(values)
 
     def _leads_of(self, of: Fields) -> Iterator[_Lead]:
         """Which fields of such a row to look under; of a name that is there twice the last one."""
@@ -66,17 +66,16 @@ class Nested:
             return fields.NO_FIELDS
         keys, values = tuple(value), tuple(value.values())
         kinds = prefix, (keys, tuple(map(type, values)))
-        plan = self._plans.get(kinds)
+        plan = self._objects.get(kinds)
         if plan is None:
             plan = _plan_of(keys, values, prefix)
-            plan = self._plans[kinds] = plan._replace(keys=self._keys.setdefault(plan.keys, plan.keys))
-        if not plan.deeper:
+            plan = self._objects[kinds] = plan._replace(keys=self._keys.setdefault(plan.keys, plan.keys))
+        if not plan.paths:
             return plan.keys, plan.take(values)
-        under = [self._numbers(values[place], path) for _, place, path in plan.deeper]
-        stops = [stop for stop, _, _ in plan.deeper]
+        under = map(self._numbers, plan.objects(values), plan.paths)  # Python 3.11 gives a comprehension a frame
         inner_keys, inner_values = zip(*under, strict=True)
-        found = _put_in(plan.keys, stops, inner_keys)
-        return self._keys.setdefault(found, found), _put_in(plan.take(values), stops, inner_values)
+        found = _put_in(plan.keys, plan.stops, inner_keys)
+        return self._keys.setdefault(found, found), _put_in(plan.take(values), plan.stops, inner_values)
 
 
 class _Lead(NamedTuple):
@@ -87,53 +86,61 @@ class _Lead(NamedTuple):
     prefix: Path
 
 
-class _Steps(NamedTuple):
+class _RowPlan(NamedTuple):
     """What to do with rows of one kind.
 
     Attributes:
         leads: Where to look.
         stops: Behind which fields the numbers are put.
-        merged: What becomes of such rows, by the keys that were found.
+        picked: What becomes of such rows, by the keys that were found.
     """
 
     leads: list[_Lead]
     stops: list[int]
-    merged: dict[tuple[int, ...], _Merged]
+    picked: dict[tuple[int, ...], _Picked]
 
 
-class _Merged(NamedTuple):
+class _Picked(NamedTuple):
     """The keys of a row with numbers put in; `take` picks their values from those of the row and of the numbers."""
 
     keys: tuple[Key, ...]
     take: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
-class _Plan(NamedTuple):
+class _ObjectPlan(NamedTuple):
     """What to take from an object: its numbers, and between them what is under its objects.
 
     Attributes:
         keys: The paths of its own numbers.
         take: Its own numbers.
-        deeper: For each object in it how many of its numbers stand before it, its place, and its path.
+        objects: The objects in it.
+        paths: The path of each of them.
+        stops: How many of its own numbers stand before each of them.
     """
 
     keys: tuple[Key, ...]
     take: Callable[[tuple[Any, ...]], tuple[Any, ...]]
-    deeper: list[tuple[int, int, Path]]
+    objects: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+    paths: list[Path]
+    stops: list[int]
 
 
-def _plan_of(keys: Iterable[str], values: tuple[Any, ...], prefix: Path) -> _Plan:
+def _plan_of(keys: Iterable[str], values: tuple[Any, ...], prefix: Path) -> _ObjectPlan:
     """The plan for objects like this one; of a name that is there twice the last value counts, at its first place."""
     numbers: dict[Key, int] = {}
-    deeper = []
+    objects: dict[Path, int] = {}
+    stops = []
     for key, place in {key: place for place, key in enumerate(keys)}.items():
         if key.startswith(names.INTERNAL):
             continue
         if type(values[place]) in rows.NUMBERS:
             numbers[*prefix, key] = place
         elif type(values[place]) in rows.OBJECTS:
-            deeper.append((len(numbers), place, (*prefix, key)))
-    return _Plan(tuple(numbers), fields.take(numbers.values()), deeper)
+            objects[*prefix, key] = place
+            stops.append(len(numbers))
+    return _ObjectPlan(
+        tuple(numbers), fields.take(numbers.values()), fields.take(objects.values()), list(objects), stops
+    )
 
 
 def _at(value: object, path: Path) -> object:
@@ -142,11 +149,11 @@ def _at(value: object, path: Path) -> object:
     return value
 
 
-def _merged(keys: tuple[Key, ...], stops: Iterable[int], parts: list[tuple[Key, ...]]) -> _Merged:
+def _picked(keys: tuple[Key, ...], stops: Iterable[int], parts: list[tuple[Key, ...]]) -> _Picked:
     places = iter(range(len(keys), len(keys) + sum(map(len, parts))))
     numbered = [tuple(next(places) for _ in part) for part in parts]
     order = _put_in(tuple(range(len(keys))), stops, numbered)
-    return _Merged(_put_in(keys, stops, parts), fields.take(order))
+    return _Picked(_put_in(keys, stops, parts), fields.take(order))
 
 
 def _put_in(whole: tuple[Any, ...], stops: Iterable[int], parts: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -160,9 +160,6 @@ class Builder:
         return Chunk(*columns, {}, [], context, asked, lines, bad, read)
 
 
-PLACE = ("_source", "_line", "_offset", "_length")
-
-
 def last_places(keys: tuple[fields.Key, ...], wanted: tuple[str, ...]) -> tuple[int, ...]:
     """Where the last member of each wanted key stands, -1 where there is none."""
     final = {key: place for place, key in enumerate(keys)}

@@ -15,11 +15,11 @@ from pipeline.sources.nested import Nested
 from pipeline.sources.plans import NO_RESPONSE, ODD_RESPONSE, TRUNCATED, Plan
 from pipeline.sources.reading import (
     NO_INDICES,
-    PLACE,
     BadLine,
     Builder,
     Chunk,
     Job,
+    Metric,
     Shape,
     digest,
     index,
@@ -48,15 +48,20 @@ def read_rollouts(job: Job) -> Chunk:
 
 
 def request_rollouts(sources: Sequence[Source], options: ReadOptions | None = None) -> Request:
-    """What it takes to read rollouts; without `options` as these are unless something is asked for."""
+    """What it takes to read the dumps among these sources.
+
+    Args:
+        sources: Rollouts; exports and profiles are not read here.
+        options: How to read them; None for what `ReadOptions()` says, without the import of pydantic.
+    """
     from pipeline.sources.readings import Request
 
     template = Job(())
     if options is not None:
         template = Job((), nested=options.nested_paths, prompts=options.assign_indices, metrics=options.metrics)
-    if options is not None and options.context:
-        template = template._replace(context=True, fields=options.asked(ROOT))
-    return Request(read_rollouts, tuple(sources), template)
+        if options.context:
+            template = template._replace(context=True, fields=options.asked(ROOT))
+    return Request(read_rollouts, tuple(source for source in sources if source.is_dump), template)
 
 
 class Rollouts(Builder):
@@ -66,7 +71,7 @@ class Rollouts(Builder):
     metrics in the same order are of one shape, and the numbers of those that are of the same types too are one block.
     """
 
-    columns = (*names.KEY, *PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt")
+    columns = (*names.KEY, *names.PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt")
     labels = ("_agent", "_server")
 
     def __init__(
@@ -90,7 +95,7 @@ class Rollouts(Builder):
         in_row = [path for path in nested if path[0] != names.USAGE]
         self.nested = Nested(in_row) if in_row else None
         self.nested_usage = Nested(in_usage if all(in_usage) else None, (names.USAGE,)) if in_usage else None
-        self.ending, self.reason = rows.Lasts("incomplete_details", "status"), rows.Last("reason")
+        self.ending = (rows.Last("incomplete_details"), rows.Last("status"), rows.Last("reason"))
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:
         """Adds the row on a line."""
@@ -143,7 +148,7 @@ class Rollouts(Builder):
         numbers = plan.take(values) + usage_plan.take(usage)
         try:
             packed = block.pack(*numbers)
-        except struct.error:  # one of them does not fit 64 bits
+        except struct.error:
             block = self._wide_block(shape, block, numbers)
             packed = block.pack_wide(numbers)
         self.cells += cells
@@ -190,16 +195,17 @@ class Rollouts(Builder):
         """The flags that say whether a response was cut off, or that nothing says so."""
         if type(response) not in rows.OBJECTS:
             return NO_RESPONSE
-        details, status = self.ending(response)
-        reason = self.reason(details) if type(details) in rows.OBJECTS else None
-        return TRUNCATED if reason or status == "incomplete" else 0
+        details_of, status_of, reason_of = self.ending
+        details = details_of(response)
+        reason = reason_of(details) if type(details) in rows.OBJECTS else None
+        return TRUNCATED if reason or status_of(response) == "incomplete" else 0
 
     def _block(self, plan: Plan, usage_plan: Plan) -> tuple[int, Block]:
         """The shape of rows with these plans, and the block that their numbers are in."""
         metrics = (plan.metrics("row"), usage_plan.metrics("usage"))
         shape = self.shapes.setdefault(metrics, len(self.shapes))
         typecodes = plan.typecodes + usage_plan.typecodes
-        block = self.blocks.setdefault((shape, typecodes), Block((*metrics[0], *metrics[1]), typecodes))
+        block = self._block_of(shape, (*metrics[0], *metrics[1]), typecodes)
         plan.blocks[usage_plan] = (shape, block)
         return shape, block
 
@@ -209,7 +215,14 @@ class Rollouts(Builder):
             code if code == DOUBLE or number in rows.INDEX_RANGE else DOUBLE
             for code, number in zip(block.typecodes, numbers, strict=True)
         )
-        return self.blocks.setdefault((shape, typecodes), Block(block.metrics, typecodes))
+        return self._block_of(shape, block.metrics, typecodes)
+
+    def _block_of(self, shape: int, metrics: tuple[Metric, ...], typecodes: str) -> Block:
+        """The block of a shape's rows whose numbers are of these types; made only once, for that takes its time."""
+        block = self.blocks.get((shape, typecodes))
+        if block is None:
+            block = self.blocks[shape, typecodes] = Block(metrics, typecodes)
+        return block
 
     def _prompt(self, values: tuple[Any, ...], keys: tuple[fields.Key, ...]) -> int:
         """A digest of what a rollout was asked: the input, instructions and tools of its request."""

@@ -125,22 +125,6 @@ class Last:
         return row.get(self._key) if times == 1 else last(row, self._key)
 
 
-class Lasts:
-    """Looks up the last member with each of some keys, as `Last` does with one."""
-
-    def __init__(self, *wanted: str) -> None:
-        self._wanted = wanted
-        self._known: dict[tuple[str, ...], list[tuple[str, int]]] = {}
-
-    def __call__(self, row: Any) -> list[Any]:
-        """The value of the last member with each key, None where there is none."""
-        keys = tuple(row)
-        known = self._known.get(keys)
-        if known is None:
-            known = self._known[keys] = [(key, keys.count(key)) for key in self._wanted]
-        return [None if times == 0 else row.get(key) if times == 1 else last(row, key) for key, times in known]
-
-
 def kind_of(value: object) -> str:
     """What a JSON value is, in a word for messages."""
     if value is None:

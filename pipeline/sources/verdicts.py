@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline import names
 from pipeline.sources import fields, rows
-from pipeline.sources.reading import PLACE, Builder, Chunk, Job, index, last_places, read
+from pipeline.sources.reading import Builder, Chunk, Job, index, last_places, read
 
 
 def read_verdicts(job: Job) -> Chunk:
@@ -18,7 +18,7 @@ def read_verdicts(job: Job) -> Chunk:
 class Verdicts(Builder):
     """What a quality check says of each rollout."""
 
-    columns = (*names.KEY, *PLACE, "_labels")
+    columns = (*names.KEY, *names.PLACE, "_labels")
     labels = names.FINDINGS
 
     def add(self, source: int, line: int, offset: int, view: memoryview) -> None:

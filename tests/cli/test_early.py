@@ -1,13 +1,18 @@
 """What begins before the command line is parsed: when it does, that it changes nothing, that none outlives it."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+import typer
 
 from pipeline.cli import early
+from pipeline.cli.asked import RunAsked
+from pipeline.cli.main import application
 from pipeline.options import ProfileOptions
 from pipeline.sources import workers
 from pipeline.sources.inputs import request_inputs
@@ -17,6 +22,7 @@ from pipeline.sources.runs import find_run
 from tests.cli.processes import end_of, environment, start
 from tests.runs import finished, jsonl, plan_of
 
+ROOT = Path(__file__).parents[2]
 ROWS = [finished(task, 0, reward=task % 2, text="x" * 4000) for task in range(9000)]
 
 
@@ -99,15 +105,16 @@ def test_what_is_read_early(
 ) -> None:
     monkeypatch.chdir(folder)
     early.start_early(["profile", "--no-cache", *arguments])
-    begun = [early_one.readings for early_one in early._begun]  # noqa: SLF001
+    begun = [request for guess in early._guesses for request in guess.readings]  # noqa: SLF001
     early.end_early()
-    read = [[source.path.name for source in request.sources] for readings in begun for request in readings]
+    read = [[source.path.name for source in request.sources] for request in begun]
     assert read == ([] if rollouts is None else [inputs or ["large_materialized_inputs.jsonl"], rollouts])
 
 
 def requests_of(folder: Path) -> list[Request]:
-    files = find_run(folder / "large.jsonl")
-    return [request_inputs(files.inputs), request_rollouts(files.rollouts)]
+    """What the command asks for where its options say nothing of it."""
+    files, options = find_run(folder / "large.jsonl"), ProfileOptions(**RunAsked().options())
+    return [request_inputs(files.inputs, options), request_rollouts(files.rollouts, options)]
 
 
 def start_early(folder: Path) -> None:
@@ -124,12 +131,43 @@ def test_what_was_begun_is_taken_once(folder: Path) -> None:
     assert early.take_early(requests_of(folder), workers=2) is None
 
 
+def test_the_command_takes_what_was_begun(folder: Path, tmp_path: Path) -> None:
+    dump, one = str(folder / "large.jsonl"), ["--jobs", "2", "--no-cache", "-q", "-o"]
+    code = f"""
+import contextlib, sys
+sys.argv = ["rollprof", "profile", {dump!r}, *{one!r}, {str(tmp_path / "out")!r}]
+import rollprof
+from pipeline.sources import workers
+pools, made = [], workers.Pool.__init__
+def make(pool, number):
+    pools.append("typer" in sys.modules)
+    made(pool, number)
+workers.Pool.__init__ = make
+with contextlib.suppress(SystemExit):
+    rollprof.main()
+print(pools)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[False]", "one pool, from before the command line was parsed"
+
+
+def test_every_option_that_is_known_here_is_one_of_profile() -> None:
+    parsed = typer.main.get_command(application(["profile"]))
+    (profile,) = parsed.commands.values()  # type: ignore[attr-defined]
+    options = {name: one for one in profile.params for name in one.opts}
+    assert {*early.NAMING, *early.VALUED, *early.FLAGS} <= set(options)
+    assert not any(options[name].is_flag for name in {*early.NAMING, *early.VALUED})
+    assert all(options[name].is_flag for name in early.FLAGS)
+    others = {"--nested", "--rollouts-only", "--assign-indices", "--help", "-h"}
+    assert set(options) - {*early.NAMING, *early.VALUED, *early.FLAGS, *others} == {"run"}
+
+
 @pytest.mark.parametrize("case", ["workers", "options", "grown", "less"])
 def test_what_is_something_else_is_ended(case: str, folder: Path, tmp_path: Path) -> None:
     for path in folder.glob("large*"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     start_early(tmp_path)
-    processes = list(early._begun[0].pool._processes)  # noqa: SLF001
+    processes = list(early._guesses[0].pool._processes)  # noqa: SLF001
     if case == "grown":
         with (tmp_path / "large.jsonl").open("ab") as file:
             file.write(jsonl([finished(9000, 0)]))
@@ -151,7 +189,7 @@ def test_a_run_that_is_in_the_cache_is_not_read(folder: Path, tmp_path: Path, mo
     assert outputs[0] == outputs[1]
     monkeypatch.setenv("ROLLPROF_CACHE_DIR", str(tmp_path))
     early.start_early(["profile", str(folder / "large.jsonl")])
-    assert early._begun == []  # noqa: SLF001
+    assert early._guesses == []  # noqa: SLF001
     early.end_early()
 
 

@@ -27,6 +27,9 @@ NUMBERS = st.one_of(
 METRICS = st.dictionaries(st.sampled_from(["a", "b", "c"]), NUMBERS)
 
 
+METRICS_UNDER = st.dictionaries(st.sampled_from(["b", "b/c", "c"]), st.one_of(st.integers(0, 9), METRICS), max_size=3)
+
+
 def values_of(column: Column, height: int) -> list[Any]:
     """A column as Python numbers, None for rows without one."""
     numbers = array(column.typecode, column.values)
@@ -38,11 +41,11 @@ def values_of(column: Column, height: int) -> list[Any]:
     return placed
 
 
-def read(rows: list[dict[str, Any]]) -> Chunk:
+def read(rows: list[dict[str, Any]], nested: tuple[tuple[str, ...], ...] = ()) -> Chunk:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rollouts.jsonl"
         path.write_bytes(jsonl(rows))
-        return read_rollouts(Job((open_source(path).whole(),)))
+        return read_rollouts(Job((open_source(path).whole(),), nested=nested))
 
 
 def as_column(values: list[Any]) -> list[Any]:
@@ -79,6 +82,23 @@ def test_usage_is_packed_like_fields_of_the_row(rows: list[dict[str, Any]]) -> N
     }
 
 
+@given(st.lists(METRICS_UNDER, max_size=6))
+def test_paths_that_are_written_alike_are_one_metric(rows: list[dict[str, Any]]) -> None:
+    chunk = read([finished(number, 0, a=row) for number, row in enumerate(rows)], nested=(("a",),))
+    for (_, name), column in chunk.metrics.items():
+        there = [_numbers_at(row, name.removeprefix("a/")) for row in rows]
+        want = as_column([values[-1] if values else None for values in there])
+        assert values_of(column, len(rows)) == want
+
+
+def _numbers_at(row: dict[str, Any], name: str) -> list[Any]:
+    """The numbers under a row whose path is written like this, in its order."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in row.items():
+        flat += [(key, value)] if type(value) is int else [(f"{key}/{inner}", one) for inner, one in value.items()]
+    return [value for path, value in flat if path == name]
+
+
 def test_rows_of_one_kind_need_no_places() -> None:
     block = Block((A, B), WHOLE + DOUBLE)
     for number in range(3):
@@ -98,6 +118,15 @@ def test_places_that_metrics_share_are_there_once() -> None:
     made = columns([first, second], 3)
     assert made[A].rows is made[B].rows
     assert values_of(made[A], 3) == [0.0, 1.0, 2.0]
+
+
+def test_a_metric_that_a_block_has_twice_is_its_last_and_leaves_gaps() -> None:
+    block = Block((A, A), WHOLE * 2)
+    for row in (0, 1):
+        block.rows.append(row)
+        block.cells += block.pack(5, 7)
+    assert values_of(columns([block], 4)[A], 4) == [7, 7, None, None]
+    assert len(array("i", columns([block], 4)[A].rows or b"")) == 2
 
 
 def test_no_rows() -> None:

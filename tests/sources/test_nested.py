@@ -89,6 +89,11 @@ def test_fields_without_objects_are_left_as_they_are() -> None:
     assert Nested([("b",)])(of) is of
 
 
+def test_as_deep_as_the_stack_is() -> None:
+    row = rows.parse(memoryview(b'{"a":' * 700 + b"1" + b"}" * 700))
+    assert [value for _, value in seen(Nested(None)((tuple(row), tuple(row.values()))))] == ["1"]
+
+
 @pytest.mark.parametrize("order", [[("a", "b"), ("a", "c")], [("a", "c"), ("a", "b")]])
 def test_paths_into_one_object_come_in_the_order_they_were_asked_for(order: list[tuple[str, ...]]) -> None:
     pairs = [("a", (("b", (("x", 1),)), ("c", (("y", 2),))))]
