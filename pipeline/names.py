@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 TASK = "_ng_task_index"
@@ -112,6 +115,19 @@ def internal(name: str) -> str:
 def shown(path: Path | str) -> str:
     """A path as text that can be written anywhere; bytes that are no UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def quoted(path: Path) -> str:
+    """A path as a shell reads it; one that looks like an option is made to look like a path."""
+    text = os.fspath(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def listed(paths: Sequence[Path], *, most: int) -> str:
+    """The names of the first few files, with their folders where a name alone is that of several."""
+    of_name = Counter(path.name for path in paths)
+    told = [shown(path if of_name[path.name] > 1 else path.name) for path in paths[:most]]
+    return ", ".join([*told, "…"] if len(paths) > most else told)
 
 
 def is_beside_a_run(name: str) -> bool:

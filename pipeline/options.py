@@ -142,16 +142,12 @@ def output_stem(rollouts: tuple[Path, ...], *, stem: Path | None = None, folder:
         UsageError: There are several rollouts files and no stem was given.
     """
     if stem is None and len(rollouts) != 1:
+        listed = names.listed(rollouts, most=SHOWN)
         raise UsageError(
-            f"{len(rollouts)} rollouts files are one run, so its outputs need a name: {_named(rollouts)}",
+            f"{len(rollouts)} rollouts files are one run, so its outputs need a name: {listed}",
             hint="Give it with -o STEM; the files are then STEM_reward_profiling.jsonl and so on.",
         )
     if stem is not None and not stem.name:
         raise UsageError("-o needs a name", where=str(stem), hint="For a folder use --output-dir.")
     chosen = names.stem_of(stem if stem is not None else rollouts[0])
     return folder / (chosen if stem is not None else chosen.name) if folder is not None else chosen
-
-
-def _named(paths: tuple[Path, ...]) -> str:
-    more = ["…"] if len(paths) > SHOWN else []
-    return ", ".join([path.name for path in paths[:SHOWN]] + more)

@@ -34,11 +34,15 @@ class Assembled(NamedTuple):
         problems: As `align` gives them, without missing rollouts.
         telling: Of the aligned frame without its metrics, the rows that a notice may be about, and for each shape and
             each field asked for a row that has it.
+        planned: How many rollouts are planned.
+        finished: How many of these finished.
     """
 
     pieces: list[pl.LazyFrame]
     problems: pl.DataFrame
     telling: pl.DataFrame
+    planned: int
+    finished: int
 
 
 class Decided(NamedTuple):
@@ -100,19 +104,21 @@ def assembled(rows: RowsOfRun) -> Assembled:
     by_agent: dict[int, list[pl.LazyFrame]] = {}
     first: list[pl.LazyFrame] = []
     problems = telling = pl.DataFrame()
+    planned = finished = 0
     for tasks in rows.portions:
         aligned = align(*_named(rows, tasks, decided.naming), rows.run.options, labels=decided.labels)
         frame, faults = collect_all([aligned.frame, aligned.problems])
         problems = _copied(problems, faults.filter(pl.col("_kind") != "missing_rollouts"))
         telling = _copied(telling, _telling(frame, rows.run.options))
         rollouts = collect(rows.run.exported(frame.lazy()))
+        planned, finished = planned + len(frame), finished + len(rollouts)
         first = first or [rollouts.clear().lazy()]  # the columns, where there is no rollout
         kept, start = rows.spill.keep(rollouts), 0
         for agent, height in rollouts.group_by("_agent_order", maintain_order=True).len().iter_rows():
             by_agent.setdefault(agent, []).append(kept.slice(start, height))
             start += height
     pieces = [piece for agent in sorted(by_agent) for piece in by_agent[agent]]
-    return Assembled([*first, *pieces], problems, telling)
+    return Assembled([*first, *pieces], problems, telling, planned, finished)
 
 
 def _copied(before: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:

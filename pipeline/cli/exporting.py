@@ -17,6 +17,7 @@ from pipeline.output.files import check_folder, make_folder, whole_files
 from pipeline.output.streaming import write_csv, write_parquet
 from pipeline.output.tables import write_table
 from pipeline.portions import RowsOfRun, assembled
+from pipeline.report.remedies import There
 from pipeline.sources.fetching import Place, fetched
 from pipeline.sources.readings import AHEAD
 from pipeline.words import counted
@@ -85,7 +86,8 @@ def _export_rollouts(wanted: Wanted, path: Path, asked: RunAsked, fields: Fields
             check_kept(path, run.files)
             rows = RowsOfRun(run, spill)
         found = assembled(rows)
-        check(run, found.telling, found.problems, collect(run.failures), asked, console)
+        there = There(found.planned, found.finished)
+        check(run, found.telling, found.problems, collect(run.failures), asked, console, there=there)
         return _write_rollouts(run, Chosen(found.pieces, wanted.where), wanted, path, console)
 
 

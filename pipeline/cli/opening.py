@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipeline.cli.asked import FieldsAsked, RunAsked
     from pipeline.cli.console import Console
     from pipeline.options import ProfileOptions
+    from pipeline.report.remedies import There
     from pipeline.run import Run
     from pipeline.sources.runs import RunFiles
 
@@ -149,6 +150,7 @@ def check(
     console: Console,
     *,
     needed: Sequence[str] = (),
+    there: There | None = None,
 ) -> None:
     """Refuses a run whose lines or keys break the contract, and tells of what a user may not expect.
 
@@ -160,6 +162,7 @@ def check(
         asked: How it was to be read.
         console: Where notices go.
         needed: Fields that the command itself needs; it looks whether they are there.
+        there: How much could be used; None for what the frame says.
 
     Raises:
         FaultsError: Its lines or keys break the contract.
@@ -167,8 +170,9 @@ def check(
     from pipeline.frames.lazy import collect
     from pipeline.report.faults import refusal
     from pipeline.report.notices import notices, verdict_notices
+    from pipeline.report.remedies import There
 
-    if error := refusal(problems, run.options):
+    if error := refusal(problems, run.options, there or There.of(frame)):
         raise error
     if run.files.verdicts:
         for notice in verdict_notices(collect(run.verdict_lines)):

@@ -19,6 +19,7 @@ from pipeline.output.jsonl import agent_entries
 from pipeline.output.profile_files import Written
 from pipeline.report.faults import refusal
 from pipeline.report.notices import notices, null_notice
+from pipeline.report.remedies import There
 from pipeline.report.summary import agents_text, completion_text, other_metrics_text
 
 
@@ -48,7 +49,9 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
     Raises:
         FaultsError: Lines or keys break the contract.
     """
-    error = refusal(problems, options)
+    counts = summary.completion
+    there = There(planned=counts["expected_rollout_rows"], finished=counts["completed_rollout_rows"])
+    error = refusal(problems, options, there)
     if error is None:
         return
     if "missing_rollouts" in error.counts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from pipeline.sources.files import Source, open_source
 from pipeline.words import counted
 
 PLAIN = ".jsonl"
+SHOWN = 5
 
 
 class Pair(NamedTuple):
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
         Args:
             rollprof: How our command is typed in a shell.
         """
-        inputs, rollouts = map(_quoted, (self.inputs.path, self.path))
+        inputs, rollouts = map(names.quoted, (self.inputs.path, self.path))
         return [
             f"gym eval run --no-serve --resume --input {inputs} --output {rollouts}",
             f"{rollprof} eval run --no-serve --resume --output {rollouts}",
@@ -64,11 +64,13 @@ def resumable(run: Run) -> dict[str, Pair]:
 
     Raises:
         SourceError: There are no inputs, their file is no plain text, has a line that cannot be used, or is not where a
-            collection looks; or a rollout finished in another file than the one beside its inputs.
+            collection looks; there are more rollouts files than inputs; or a rollout finished in another file than the
+            one beside its inputs.
     """
     if not run.files.inputs:
         hint = "Repeats are planned in the materialized inputs; name them with --inputs."
         raise SourceError("has no inputs file", where=run.files.rollouts[0].shown, hint=hint)
+    _check_joined(run.files.inputs, run.files.rollouts)
     pairs = {source.shown: _pair(source, run.files.rollouts) for source in run.files.inputs}
     _check_lines(run)
     _check_finished(run, pairs)
@@ -91,20 +93,40 @@ def locked(pairs: Iterable[Pair]) -> Iterator[None]:
         yield
 
 
-def _quoted(path: Path) -> str:
-    """A path as a shell reads it; one that looks like an option is made to look like a path."""
-    text = os.fspath(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+def _check_joined(inputs: Sequence[Source], rollouts: Sequence[Source]) -> None:
+    """Refuses several rollouts files of one inputs file, and says how to make one of them."""
+    if len(inputs) != 1 or len(rollouts) == 1:
+        return
+    for source in (*inputs, *rollouts):
+        _check_plain(source)
+    ending, plan = names.INPUTS + PLAIN, inputs[0].path
+    named = plan.name.endswith(ending) and plan.name != ending
+    whole = _rollouts_of(inputs[0]) if named else plan.with_name(f"rollouts{PLAIN}")
+    parts = [source.path for source in rollouts]
+    others = [path for path in parts if os.path.realpath(path) != os.path.realpath(whole)]
+    joined = f"cat {' '.join(map(names.quoted, others))} {'>' if others == parts else '>>'} {names.quoted(whole)}"
+    if not named:
+        joined += f" && mv {names.quoted(plan)} {names.quoted(names.sibling(names.stem_of(whole), ending))}"
+    raise SourceError(
+        f"has {len(parts)} rollouts files, and a collection is resumed with one: {names.listed(parts, most=SHOWN)}",
+        where=inputs[0].shown,
+        hint=f"Join them: {joined}\nThen name {names.shown(whole)} alone, or move the others away.",
+    )
 
 
-def _pair(inputs: Source, rollouts: Sequence[Source]) -> Pair:
+def _rollouts_of(inputs: Source) -> Path:
     """The rollouts file that a collection would go on with, by the name of its inputs."""
-    _check_plain(inputs)
     ending = names.INPUTS + PLAIN
     if not inputs.path.name.endswith(ending) or inputs.path.name == ending:
         hint = f"A collection is resumed from S{ending} beside S{PLAIN}: give them such names."
         raise SourceError("is not named after its rollouts", where=inputs.shown, hint=hint)
-    path = inputs.path.with_name(inputs.path.name.removesuffix(ending) + PLAIN)
+    return inputs.path.with_name(inputs.path.name.removesuffix(ending) + PLAIN)
+
+
+def _pair(inputs: Source, rollouts: Sequence[Source]) -> Pair:
+    """Inputs and the rollouts file that a collection would go on with."""
+    _check_plain(inputs)
+    path = _rollouts_of(inputs)
     if not path.is_file():
         for source in rollouts:
             if os.path.realpath(names.stem_of(source.path)) == os.path.realpath(names.stem_of(path)):

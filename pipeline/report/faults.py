@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from pipeline import names
 from pipeline.errors import Exit, FaultsError
 from pipeline.options import ProfileOptions
+from pipeline.report.remedies import There, keys_of, remedies, unusable_roles
 
 SHOWN = 10
 LINE_KINDS = ("malformed", "torn")
@@ -29,15 +30,6 @@ SINGULAR = {
     "extra_rollouts": "rollout has no input row",
     "missing_rollouts": "materialized row has no rollout",
 }
-REMEDY = {
-    "malformed": "Mend the lines, or leave them out with --on-bad-line skip.",
-    "torn": "Let the run finish, or profile what is whole with --partial.",
-    "duplicate_inputs": "Each (task, rollout) may be planned once.",
-    "duplicate_rollouts": "Choose with --on-duplicate first or --on-duplicate last.",
-    "extra_rollouts": "Give the inputs that planned them, or leave them out with --on-extra drop.",
-    "missing_rollouts": "Profile what is there with --partial, or collect the rest: "
-    "gym eval run --resume, or rollprof eval run --resume.",
-}
 
 
 def fatal_kinds(options: ProfileOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -51,19 +43,24 @@ def fatal_kinds(options: ProfileOptions) -> tuple[tuple[str, ...], tuple[str, ..
     return lines, tuple(kind for kind in KEY_KINDS if not allowed.get(kind))
 
 
-def refusal(problems: pl.DataFrame, options: ProfileOptions) -> FaultsError | None:
+def refusal(problems: pl.DataFrame, options: ProfileOptions, there: There | None = None) -> FaultsError | None:
     """The refusal that the problems call for: faults of lines first, else faults of keys, all kinds at once.
+
+    Lines that may be left out are refused all the same where that leaves no rollouts, or no inputs.
 
     Args:
         problems: As `align` gives them.
         options: Which of them are allowed.
+        there: How much could be used; None where nobody knows.
     """
     of_lines, of_keys = fatal_kinds(options)
-    for kinds, exit_code in ((of_lines, Exit.UNREADABLE), (of_keys, Exit.CONTRACT)):
+    unusable = unusable_roles(problems, there)
+    for kinds, exit_code in ((LINE_KINDS if unusable else of_lines, Exit.UNREADABLE), (of_keys, Exit.CONTRACT)):
         found = {kind: problems.filter(pl.col("_kind") == kind) for kind in kinds}
         found = {kind: rows for kind, rows in found.items() if len(rows)}
         if found:
-            return _refusal(found, exit_code)
+            hints = remedies(found, unusable=unusable, keys=keys_of(problems, there))
+            return _refusal(found, exit_code, hints)
     return None
 
 
@@ -77,7 +74,7 @@ def places(rows: pl.DataFrame) -> list[str]:
     return [f"{source}:{line}" for source, line in rows.select("_source", "_line").head(SHOWN).iter_rows()]
 
 
-def _refusal(found: dict[str, pl.DataFrame], exit_code: Exit) -> FaultsError:
+def _refusal(found: dict[str, pl.DataFrame], exit_code: Exit, hints: Iterable[str]) -> FaultsError:
     keys = {kind: _keys(rows) for kind, rows in found.items()}
     return FaultsError(
         "\n".join(_described(kind, rows) for kind, rows in found.items()),
@@ -85,7 +82,7 @@ def _refusal(found: dict[str, pl.DataFrame], exit_code: Exit) -> FaultsError:
         counts={kind: len(rows) for kind, rows in found.items()},
         keys={kind: listed for kind, listed in keys.items() if listed},
         places={kind: places(rows) for kind, rows in found.items()},
-        hint="\n".join(REMEDY[kind] for kind in found),
+        hint="\n".join(hints),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pipeline import names
@@ -16,6 +17,14 @@ def is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError:  # a name longer than the system allows
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder that can be looked into."""
+    try:
+        return path.is_dir() and os.access(path, os.R_OK | os.X_OK)
+    except OSError:
         return False
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import names
 from pipeline.errors import RollprofError, SourceError, UsageError
-from pipeline.sources.first_look import is_empty, is_file
+from pipeline.sources.arrays import array_refusal, is_array
+from pipeline.sources.files import open_source
+from pipeline.sources.first_look import is_empty, is_file, is_folder, may_be_rollouts
+
+OTHERS_SHOWN = 4
+RUNS_SHOWN = 3
 
 
 class Passed(NamedTuple):
@@ -38,22 +45,44 @@ def no_rollouts(found: Passed, named: list[str]) -> RollprofError:
         )
     if found.inputs and len(named) == 1 and is_file(Path(named[0])):
         return _only_inputs(named[0])
-    empty = [path for path in found.others if path.name.endswith(names.ROLLOUT_SUFFIXES) and is_empty(path)]
-    if empty:
+    return _instead(found, named)
+
+
+def _instead(found: Passed, named: list[str]) -> RollprofError:
+    """The refusal of folders and patterns, by what is there instead of rollouts."""
+    where = ", ".join(named[:3])
+    of_lines = [path for path in found.others if path.name.endswith(names.ROLLOUT_SUFFIXES) and is_file(path)]
+    if empty := next(filter(is_empty, of_lines), None):
         hint = "A run that has just begun has none yet. The first row of rollouts has response or reward."
-        message = f"no rollouts found: {names.shown(empty[0].name)} is empty"
-        return SourceError(message, where=", ".join(named[:3]), hint=hint)
+        return SourceError(f"no rollouts found: {names.shown(empty.name)} is empty", where=where, hint=hint)
+    if array := next(filter(is_array, map(open_source, of_lines)), None):
+        return array_refusal(array)
     profiles = [path for path in found.others if path.name.endswith(names.TASKS_FILE)]
     if profiles and found.profiles:
         hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
-        return SourceError("no rollouts found, only a profile", where=", ".join(named[:3]), hint=hint)
+        return SourceError("no rollouts found, only a profile", where=where, hint=hint)
+    if runs := [names.shown(run) for run in islice(_runs_in(named), RUNS_SHOWN)]:
+        return SourceError("no rollouts found, but in its folders", where=where, hint=f"Name one: {', '.join(runs)}.")
     others = [*found.inputs, *found.failures, *found.others]
-    what = f": {', '.join(path.name for path in others[:4])} is something else" if others else ""
+    what = f": {names.listed(others, most=OTHERS_SHOWN)} is something else" if others else ""
     return SourceError(
         f"no rollouts found{what}",
-        where=", ".join(named[:3]),
+        where=where,
         hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
     )
+
+
+def _runs_in(named: Iterable[str]) -> Iterator[Path]:
+    """The folders that lie in those named and hold rollouts."""
+    for folder in filter(is_folder, map(Path, named)):
+        for inside in sorted(filter(is_folder, folder.iterdir())):
+            if any(map(_is_rollouts, sorted(inside.iterdir()))):
+                yield inside
+
+
+def _is_rollouts(path: Path) -> bool:
+    of_lines = path.name.endswith(names.ROLLOUT_SUFFIXES) and not names.is_beside_a_run(path.name)
+    return of_lines and is_file(path) and may_be_rollouts(path)
 
 
 def _only_inputs(named: str) -> RollprofError:

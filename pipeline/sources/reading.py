@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline import names
 from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column
 from pipeline.sources.context import Context, Scalar, Texts
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 TORN = "is cut off in the middle: it has no line end"
 TOO_DEEP = "is nested deeper than can be read"
+NO_INDICES = f"has no {names.TASK} and no {names.ROLLOUT}"
 TOO_LARGE = "has an index that does not fit 64 bits signed"
 
 

@@ -14,6 +14,7 @@ from pipeline.sources.context import Context
 from pipeline.sources.nested import Nested
 from pipeline.sources.plans import NO_RESPONSE, ODD_RESPONSE, TRUNCATED, Plan
 from pipeline.sources.reading import (
+    NO_INDICES,
     BadLine,
     Builder,
     Chunk,
@@ -159,7 +160,11 @@ class Rollouts(Builder):
 
     def _index(self, plan: Plan, values: tuple[Any, ...], place: int, field: str) -> int:
         """An index that is no plain whole number: one written otherwise, or none where rows are to be numbered."""
-        return 0 if self.prompts and plan.unnumbered else index(values, place, field)
+        if not plan.unnumbered:
+            return index(values, place, field)
+        if self.prompts:
+            return 0
+        raise rows.BadLineError(NO_INDICES)
 
     def chunk(self, lines: list[int], bad: list[BadLine], read: int) -> Chunk:
         """What was added, as columns."""

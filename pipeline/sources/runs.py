@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +9,11 @@ from pathlib import Path
 
 from pipeline import names
 from pipeline.errors import SourceError, UsageError
+from pipeline.sources.arrays import check_no_arrays
 from pipeline.sources.files import Source, absent, open_source
 from pipeline.sources.first_look import is_file, may_be_rollouts, starts_like_rollouts
 from pipeline.sources.no_rollouts import Passed, no_rollouts
+from pipeline.sources.paths import matching, path_of
 
 SHOWN = 10
 TABLES = (".csv", ".tsv")
@@ -62,29 +63,36 @@ def find_run(
     """
     run = [run] if isinstance(run, (str, Path)) else run
     found = _Found(profiles=profiles)
-    named = {_path(name) for name in run}
-    taken = {_path(name) for name in rollouts}
-    for path in _matching(rollouts):
+    named = {path_of(name) for name in run}
+    taken = {path_of(name) for name in rollouts}
+    for path in matching(rollouts):
         if path in taken:
             found.take("rollouts", path)
         else:
             found.look_at(path, note=True)
-    for path in _matching(run):
+    for path in matching(run):
         found.look_at(path, note=path not in named)
     if not found.rollouts:
         passed = Passed(list(found.inputs), list(found.failures), found.passed_over, found.profiles)
         raise no_rollouts(passed, [names.shown(p) for p in (*run, *rollouts)])
+    found.leave_out_profiles()
     opened = _opened(found.rollouts)
-    if given := list(_matching(inputs)):
+    check_no_arrays(opened)
+    given = list(matching(inputs))
+    if given or not inputs_wanted:
+        found.forget("inputs")
+    if given:
         found.inputs = dict.fromkeys(given)
         found.check_not_swapped()
     elif inputs_wanted and not found.inputs:
         found.look_for_inputs(needed=inputs_needed)
     if not found.failures:
         found.look_for_failures()
+    opened_inputs = _opened(found.inputs) if inputs_wanted else ()
+    check_no_arrays(opened_inputs)
     return RunFiles(
         rollouts=opened,
-        inputs=_opened(found.inputs) if inputs_wanted else (),
+        inputs=opened_inputs,
         failures=_opened(found.failures),
         verdicts=_opened(found.verdicts()),
         notes=tuple(found.told()),
@@ -114,6 +122,19 @@ class _Found:
         getattr(self, role)[path] = None
         if note:
             self.notes.append((role, names.shown(path)))
+
+    def forget(self, role: str) -> None:
+        """Forgets what was found of a role, for it is named by the user or not wanted at all."""
+        getattr(self, role).clear()
+        self.notes = [(told, what) for told, what in self.notes if told != role]
+
+    def leave_out_profiles(self) -> None:
+        """Leaves out the profiles whose own rollouts are there too: a rollout counts once."""
+        files = filter(is_file, self.rollouts)
+        own = {os.path.realpath(names.sibling(names.stem_of(path), names.TASKS_FILE)) for path in files}
+        for path in [path for path in self.rollouts if os.path.realpath(path) in own]:
+            del self.rollouts[path]
+            self.notes.append(("left out", f"{names.shown(path)} (a profile, whose rollouts are named too)"))
 
     def look_at(self, path: Path, *, note: bool) -> None:
         """Sorts a path by what it is: a folder, an artifact beside a run, or rollouts, which `note` has told."""
@@ -204,30 +225,6 @@ class _Found:
             else:
                 self.passed_over.append(path)
                 self.notes.append(("left out", f"{names.shown(path)} (its first row has neither response nor reward)"))
-
-
-def _matching(named: Iterable[str | Path]) -> Iterator[Path]:
-    """The paths meant by names: an existing path is itself, anything else is read as a glob."""
-    for name in named:
-        if not str(name):
-            raise UsageError("an empty name is no file", hint="Name a rollouts file or a run folder.")
-        path = _path(name)
-        if os.path.lexists(path):
-            yield path
-            continue
-        matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - it takes absolute patterns
-        if not matches:
-            raise SourceError(
-                "no such file, and nothing matches it as a pattern",
-                where=names.shown(name),
-                hint="Name a rollouts file or a run folder.",
-            )
-        yield from map(Path, matches)
-
-
-def _path(name: str | Path) -> Path:
-    """The path that a name means; `-` is standard input."""
-    return Path("/dev/stdin") if str(name) == "-" else Path(name)
 
 
 def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:

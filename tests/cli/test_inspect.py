@@ -139,7 +139,7 @@ def test_lines_of_every_kind(tmp_path: Path) -> None:
         (1, "run.jsonl:7", False),
         (1, "run.jsonl:9", True),
     ]
-    assert facts["bad_lines"][0]["reason"] == "has no _ng_task_index"
+    assert facts["bad_lines"][0]["reason"] == "has no _ng_task_index and no _ng_rollout_index"
     # rows without indices cannot be used, but their fields are told all the same
     assert types(facts, "reward") == {"whole": (2, "run.jsonl:5")}
     assert field(facts, "_ng_task_index")["coverage"] == 0.5

@@ -75,7 +75,14 @@ class TestRun:
         for stem in ("part0", "part1"):
             write_run(tmp_path, stem)
         done = run_command(["profile", *named], tmp_path)
-        assert_refused(done, 2, "2 rollouts files", "-o")
+        assert_refused(done, 2, "2 rollouts files", ": part0.jsonl, part1.jsonl", "-o")
+
+    def test_files_of_one_name_are_told_with_their_folders(self, tmp_path: Path) -> None:
+        for folder in ("a", "b"):
+            write_run(tmp_path / folder)
+        write_run(tmp_path / "b", "other")
+        done = run_command(["profile", "a", "b/*"], tmp_path)
+        assert_refused(done, 2, "3 rollouts files", ": a/run.jsonl, other.jsonl, b/run.jsonl")
 
     def test_a_folder_holds_rollouts_under_any_suffix(self, tmp_path: Path) -> None:
         write_run(tmp_path / "in", "a", plan=[planned(*key) for key in KEYS[:2]], done=[finished(0, 0, reward=1)])

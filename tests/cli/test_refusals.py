@@ -11,6 +11,7 @@ import pytest
 from tests.cli.processes import run
 from tests.cli.run_files import (
     INPUTS,
+    KEYS,
     OLD,
     OUTPUTS,
     assert_refused,
@@ -22,7 +23,7 @@ from tests.cli.run_files import (
 )
 from tests.command import run_command
 from tests.packing import PACKS
-from tests.runs import jsonl, planned
+from tests.runs import Row, jsonl, planned
 
 BIG = jsonl([rollout(task, 0, text="x" * 1000) for task in range(500)])
 BIG_PLAN = [planned(task, text="x" * 1000) for task in range(500)]
@@ -114,6 +115,76 @@ def test_of_lines(role: str, tmp_path: Path) -> None:
     places = [f"{bad.name}:{number} {reason}" for number, reason in enumerate(BAD_LINES.values(), 2)]
     assert_refused(done, 3, "10 lines cannot be used", *places, "--on-bad-line skip")
     assert contents_of(tmp_path) == found
+
+
+UNNUMBERED = [{"reward": 1, "responses_create_params": {"input": "a"}, "response": {}}] * 3
+NUMBER = "--rollouts-only --assign-indices"
+
+
+@pytest.mark.parametrize("skip", [[], ["--on-bad-line", "skip"]], ids=["", "skip"])
+@pytest.mark.parametrize(
+    ("plan", "done", "more", "words"),
+    [
+        (None, UNNUMBERED, [], ["3 lines cannot be used", NUMBER]),
+        (UNNUMBERED, UNNUMBERED, [], ["6 lines cannot be used", NUMBER]),
+        (None, UNNUMBERED, ["--rollouts-only"], ["3 lines cannot be used", NUMBER]),
+        (UNNUMBERED, None, [], ["3 lines cannot be used", "Not one line of the inputs", "--rollouts-only"]),
+        (None, b"nonsense\n" * 2, ["--partial"], ["2 lines cannot be used", "Not one line of the rollouts"]),
+        (None, b'nonsense\n{"_ng', [], ["1 line cannot be used", "1 line is cut off", "Not one line of the rollouts"]),
+    ],
+)
+def test_of_lines_not_one_of_which_can_be_used(
+    plan: list[Row] | None, done: list[Row] | bytes | None, more: list[str], words: list[str], skip: list[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    write_run(tmp_path, plan=plan, done=done)
+    found = contents_of(tmp_path)
+    refused = run_command(["profile", "run.jsonl", *more, *skip], tmp_path)
+    assert_refused(refused, 3, *words)
+    assert "--on-bad-line" not in refused.stderr
+    assert contents_of(tmp_path) == found
+
+
+@pytest.mark.parametrize("command", [["query", "hardest"], ["export", "-o", "out.parquet"]], ids=" ".join)
+def test_of_no_usable_line_by_whatever_reads_a_run(command: list[str], tmp_path: Path) -> None:
+    write_run(tmp_path, done=UNNUMBERED)
+    assert_refused(run_command([*command, "run.jsonl", "--on-bad-line", "skip"], tmp_path), 3, NUMBER)
+
+
+def test_of_no_line_yet_is_none(tmp_path: Path) -> None:
+    for done in (b"", b'{"_ng_task'):
+        write_run(tmp_path, done=done)
+        assert run_command(["profile", "run.jsonl", "--partial"], tmp_path).exit_code == 0
+    write_run(tmp_path, done=UNNUMBERED)
+    numbered = ["profile", "run.jsonl", *NUMBER.split(), "-o", "out"]
+    assert run_command(numbered, tmp_path).exit_code == 0
+
+
+def test_of_two_runs_asks_whether_they_are(tmp_path: Path) -> None:
+    for stem in ("a/rollouts", "b/rollouts", "x y/p0", "x y/p1"):
+        write_run(tmp_path / stem.split("/")[0], stem.split("/")[1])
+    write_run(tmp_path / "z", done=rollouts([*KEYS, KEYS[0]]))
+    asked, choose = "Are these two runs?", "--on-duplicate first"
+    for command in (["query", "hardest"], ["export", "-o", "out.parquet"], ["profile", "-o", "out"]):
+        done = run_command([*command, "a", "b"], tmp_path)
+        compare = "rollprof compare a/rollouts.jsonl b/rollouts.jsonl"
+        assert_refused(done, 4, "8 rollouts share their key", asked, compare, choose)
+        assert done.stderr.index(asked) < done.stderr.index(choose)
+    done = run_command(["query", "hardest", "x y"], tmp_path)
+    assert_refused(done, 4, "rollprof compare 'x y/p0.jsonl' 'x y/p1.jsonl'")
+    assert_refused(run_command(["query", "hardest", "a", "x y"], tmp_path), 4, "rollprof compare a 'x y'")
+    assert_refused(run_command(["query", "hardest", "a", "b", "x y"], tmp_path), 4, "rollprof compare A B")
+    done = run_command(["query", "hardest", "z"], tmp_path)
+    assert_refused(done, 4, choose)
+    assert asked not in done.stderr
+
+
+def test_of_shards_that_share_a_few_keys_does_not_ask(tmp_path: Path) -> None:
+    write_run(tmp_path, "p0", plan=[planned(task) for task in range(9)], done=rollouts((task, 0) for task in range(5)))
+    (tmp_path / "p1.jsonl").write_bytes(jsonl(rollouts((task, 0) for task in range(4, 9))))
+    done = run_command(["query", "hardest", "."], tmp_path)
+    assert_refused(done, 4, "2 rollouts share their key", "--on-duplicate")
+    assert "two runs" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 import random
 import shlex
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -349,6 +350,26 @@ def test_inputs_that_a_collection_would_not_find(tmp_path: Path) -> None:
     words = ("run.jsonl", "would repeat them")
     assert_refused(top_up(tmp_path, *BAND, "--inputs", f"other{INPUTS}"), 3, *words)
     assert contents_of(tmp_path)["run.jsonl"] == before["run.jsonl"]
+
+
+@pytest.mark.parametrize("plan", [f"whole{INPUTS}", f"p0{INPUTS}", INPUTS.removeprefix("_")])
+def test_several_rollouts_files_have_to_be_joined(plan: str, tmp_path: Path) -> None:
+    lines = write_tasks(tmp_path).read_bytes().splitlines(keepends=True)
+    (tmp_path / "run.jsonl").unlink()
+    (tmp_path / f"run{INPUTS}").rename(tmp_path / plan)
+    for part in range(3):
+        (tmp_path / f"p{part}.jsonl").write_bytes(b"".join(lines[part::3]))
+    before = contents_of(tmp_path)
+    done = run_command(["topup", ".", *BAND], tmp_path)
+    assert_refused(done, 3, f"{plan}: has 3 rollouts files", "p0.jsonl, p1.jsonl, p2.jsonl", "Join them: cat ")
+    assert contents_of(tmp_path) == before
+    command, whole = (
+        line.partition(start)[2].split(" alone")[0]
+        for start, line in zip(("Join them: ", "Then name "), done.stderr.splitlines()[-2:], strict=True)
+    )
+    subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, check=True)
+    assert sorted((tmp_path / whole).read_bytes().splitlines(keepends=True)) == sorted(lines)
+    assert run_command(["topup", whole, *BAND], tmp_path).exit_code == 0
 
 
 def test_inputs_with_a_torn_line(tmp_path: Path) -> None:

@@ -236,6 +236,44 @@ def test_notes_say_what_was_found_by_name(tmp_path: Path) -> None:
     assert sorted(find_run([tmp_path]).notes) == sorted([*beside, f"rollouts: {tmp_path}/run.jsonl"])
 
 
+def test_notes_say_nothing_of_inputs_that_are_not_used(tmp_path: Path) -> None:
+    make(tmp_path, "run*", "plan.jsonl")
+    used = [f"failures: {tmp_path}/run_failures.jsonl", f"rollouts: {tmp_path}/run.jsonl"]
+    assert sorted(find_run([tmp_path / "run*"], inputs=[tmp_path / "plan.jsonl"]).notes) == used
+    assert sorted(find_run([tmp_path / "run*"], inputs_wanted=False).notes) == used
+
+
+@pytest.mark.parametrize(
+    ("named", "taken"),
+    [
+        (["*.jsonl"], ["run.jsonl"]),
+        (["run_reward_profiling.jsonl", "run.jsonl"], ["run.jsonl"]),
+        (["../{}/run_reward_profiling.jsonl", "."], ["run.jsonl"]),
+        (["run_reward_profiling.jsonl"], ["run_reward_profiling.jsonl"]),
+        (["run_reward_profiling.jsonl", "x/run.jsonl"], ["run_reward_profiling.jsonl", "x/run.jsonl"]),
+    ],
+)
+def test_a_profile_is_left_out_where_its_own_rollouts_are_there(
+    named: list[str], taken: list[str], tmp_path: Path
+) -> None:
+    make(tmp_path, "run*", "run_reward_profiling.jsonl", "x/run.jsonl")
+    found = find_run([tmp_path / name.format(tmp_path.name) for name in named], inputs_needed=False, profiles=True)
+    assert names_of(found, tmp_path)["rollouts"] == taken
+    left = [note for note in found.notes if note.startswith("left out: ")]
+    assert len(left) == (taken == ["run.jsonl"])
+    assert all("run_reward_profiling.jsonl (a profile, whose rollouts are named too)" in note for note in left)
+
+
+def test_folders_of_runs_are_told(tmp_path: Path) -> None:
+    make(tmp_path, *(f"{run}/run*" for run in "dcba"), "e/run_materialized_inputs.jsonl", "f/deeper/run.jsonl")
+    (tmp_path / "g").mkdir()
+    with pytest.raises(SourceError, match="no rollouts found, but in its folders") as refused:
+        find_run([tmp_path])
+    assert refused.value.hint == "Name one: " + ", ".join(str(tmp_path / run) for run in "abc") + "."
+    with pytest.raises(SourceError, match="no rollouts found\n"):
+        find_run([tmp_path / "g"])
+
+
 def test_what_a_source_is(tmp_path: Path) -> None:
     make(tmp_path, "run.jsonl")
     path = tmp_path / "run.jsonl"
