@@ -148,5 +148,5 @@ def files_of_the_user(folder: Path) -> dict[str, bytes]:
 
 def assert_nothing_is_left(folder: Path, before: dict[str, bytes], held: Held) -> None:
     """No child, no temporary file, and every file as it was."""
-    assert all(map(has_ended, held.workers))
+    wait_for(lambda: all(map(has_ended, held.workers)), timeout=5)  # a process that was killed needs a moment to go
     assert contents_of(folder) == before
