@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -127,11 +128,11 @@ def naming(metrics: Iterable[Metric], standing: Standing) -> Naming:
 
 def named(rows: pl.DataFrame, raw: Mapping[Metric, pl.Series], naming: Naming) -> pl.DataFrame:
     """The rows with a column a metric under its final name, in order, and what `settled` needs."""
-    names_met = [name for _, name in raw]
+    times_met = Counter(name for _, name in raw)
     kept = {
         raw_column(metric): raw[metric]
         for metric, final in naming.final.items()
-        if final != metric[1] or names_met.count(metric[1]) > 1
+        if final != metric[1] or times_met[metric[1]] > 1
     }
     columns = {final: _without_twin(metric, raw, naming.usage) for metric, final in naming.final.items()}
     return pl.DataFrame({name: rows[name] for name in rows.columns} | kept | columns)
@@ -145,12 +146,13 @@ def settled(frame: pl.DataFrame, measured: pl.Series) -> Settled:
         measured: Which rows count (Boolean).
     """
     rows = frame.select(name for name in frame.columns if name.startswith(names.INTERNAL) and not name.startswith(RAW))
+    shapes = map(shape_of, frame["_shape"].unique(maintain_order=True))
+    there = frozenset(frame.columns)
     raw: dict[Metric, pl.Series] = {}
-    for text in frame["_shape"].unique(maintain_order=True):
-        for metric in (metric for part in shape_of(text) for metric in part):
-            kept = raw_column(metric)
-            column = kept if kept in frame.columns else metric[1]
-            raw.setdefault(metric, frame[column].alias(kept))  # a series whose name is a pattern misbehaves
+    for metric in dict.fromkeys(metric for shape in shapes for part in shape for metric in part):
+        kept = raw_column(metric)
+        column = kept if kept in there else metric[1]
+        raw[metric] = frame[column].alias(kept)  # a series whose name is a pattern misbehaves
     found = with_final_names(rows, raw, measured)
     final = {metric: found.final[metric] for metric in found.measured}
     wanted = (*rows.columns, *final.values())

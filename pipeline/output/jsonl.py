@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import IO
 
 import polars as pl
@@ -13,6 +13,8 @@ from pipeline import names
 from pipeline.frames.metrics import shape_of
 from pipeline.profile.expressions import column
 from pipeline.sources.reading import Metric
+
+CLOSING = (pl.lit("}"), pl.col("_behind"))
 
 
 def key_text(name: str) -> str:
@@ -78,16 +80,11 @@ def rollout_infos(measured: pl.DataFrame, final: Mapping[Metric, str]) -> pl.Ser
     usual = _merged(orders.values())
     texts = measured.select(_info_text(measured, usual))
     place = {metric: number for number, metric in enumerate(usual)}
-    odd = [shape for shape, order in orders.items() if not _ascends([place[metric] for metric in order])]
+    odd = {shape: order for shape, order in orders.items() if not _ascends([place[metric] for metric in order])}
     if not odd:
         return texts.to_series()
-    parts = measured.with_row_index("_row").filter(pl.col("_shape").is_in(odd))
-    rebuilt = [
-        rows.select("_row", _info_text(rows, orders[shape]))
-        for (shape,), rows in parts.partition_by("_shape", as_dict=True).items()
-    ]
-    changed = pl.concat(rebuilt)
-    return texts.to_series().scatter(changed["_row"], changed.to_series(1))
+    rows = measured.with_row_index("_row").filter(pl.col("_shape").is_in(list(odd)))
+    return texts.to_series().scatter(rows["_row"], _in_their_own_order(rows, odd))
 
 
 def info_order(shape: str | None, final: Mapping[Metric, str]) -> list[str]:
@@ -101,7 +98,8 @@ def agent_entries(agents: pl.DataFrame, repeats: pl.DataFrame) -> list[dict[str,
     """The objects of `*_agent_metrics.json`."""
     order = _metrics_in_repeat_order(repeats)
     across = [f"{label}_across_repeats/mean/{metric}" for metric in order for label in names.ACROSS_REPEATS]
-    figures = [name for name in agents.columns if name not in {*across, *names.COVERAGE} and "/" in name]
+    behind = frozenset((*across, *names.COVERAGE))
+    figures = [name for name in agents.columns if name not in behind and "/" in name]
     entries = []
     for row in agents.iter_rows(named=True):
         entry = {name: row[name] for name in figures}
@@ -132,27 +130,60 @@ def write_text(file: IO[bytes], texts: pl.Series) -> None:
     texts.to_frame().write_csv(file, include_header=False, quote_style="never", line_terminator="")
 
 
-def _info_text(measured: pl.DataFrame, order: Sequence[str]) -> pl.Expr:
-    task, rollout = (pl.col(name).cast(pl.String) for name in names.KEY)
-    identity = (pl.lit(f'{{"{names.ROLLOUT_ID}":"'), task, pl.lit(":"), rollout, pl.lit('"'))
-    pieces = [pl.col("_before"), *identity, *members(measured, (*names.KEY, *order)), pl.lit("}"), pl.col("_behind")]
+def _info_text(measured: pl.DataFrame, order: Iterable[str]) -> pl.Expr:
+    pieces = [*_opening(measured), *members(measured, order), *CLOSING]
     return pl.concat_str(pieces, ignore_nulls=True).alias("text")
+
+
+def _opening(measured: pl.DataFrame) -> Iterator[pl.Expr]:
+    """The pieces of an info up to its metrics."""
+    task, rollout = (pl.col(name).cast(pl.String) for name in names.KEY)
+    yield from (pl.col("_before"), pl.lit(f'{{"{names.ROLLOUT_ID}":"'), task, pl.lit(":"), rollout, pl.lit('"'))
+    yield from members(measured, names.KEY)
+
+
+def _in_their_own_order(rows: pl.DataFrame, orders: Mapping[str, Sequence[str]]) -> pl.Series:
+    """The info of each row with its metrics in the order that its shape has."""
+    import numpy as np
+
+    metrics = dict.fromkeys(chain.from_iterable(orders.values()))
+    pieces = {
+        "opening": pl.concat_str(*_opening(rows), ignore_nulls=True),
+        "closing": pl.concat_str(*CLOSING, ignore_nulls=True),
+        **{f"{number}": pl.concat_str(members(rows, [metric])) for number, metric in enumerate(metrics)},
+    }
+    cells = pl.concat(piece.alias("") for piece in rows.select(**pieces))
+    number_of = {metric: number for number, metric in enumerate(metrics, 2)}
+    wanted = {
+        shape: np.array([0, *(number_of[metric] for metric in order), 1]) * len(rows) for shape, order in orders.items()
+    }
+    places = [wanted[shape] + row for row, shape in enumerate(rows["_shape"])]
+    in_order = cells.gather(np.concatenate(places)).to_frame("piece")
+    return (
+        in_order.select(pl.col("piece"), row=np.repeat(np.arange(len(rows)), list(map(len, places))))
+        .group_by("row", maintain_order=True)
+        .agg(pl.col("piece").str.join(ignore_nulls=True))["piece"]
+    )
 
 
 def _merged(orders: Iterable[list[str]]) -> list[str]:
     """One order that agrees with as many of these as a single pass can: each new name goes behind its neighbour."""
-    merged: list[str] = []
-    known: set[str] = set()
+    following: dict[str | None, str | None] = {None: None}
     for order in sorted(orders, key=len, reverse=True):
-        after = 0
+        before = None
         for metric in order:
-            if metric in known:
-                after = merged.index(metric) + 1
-            else:
-                merged.insert(after, metric)
-                known.add(metric)
-                after += 1
-    return merged
+            if metric not in following:
+                following[before], following[metric] = metric, following[before]
+            before = metric
+    return list(_followed(following))
+
+
+def _followed(following: Mapping[str | None, str | None]) -> Iterator[str]:
+    """What follows one another from the beginning on."""
+    metric = following[None]
+    while metric is not None:
+        yield metric
+        metric = following[metric]
 
 
 def _ascends(places: list[int]) -> bool:

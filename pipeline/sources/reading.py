@@ -21,6 +21,7 @@ TORN = "is cut off in the middle: it has no line end"
 TOO_DEEP = "is nested deeper than can be read"
 NO_INDICES = f"has no {names.TASK} and no {names.ROLLOUT}"
 TOO_LARGE = "has an index that does not fit 64 bits signed"
+BLANK = frozenset((b"", b"\r"))
 
 
 class Job(NamedTuple):
@@ -197,6 +198,8 @@ def read(job: Job, builder: Builder) -> Chunk:
             source = segment.source
             for line, (offset, view, terminated) in enumerate(lines_of(segment), 1):
                 read += len(view) + terminated
+                if len(view) <= 1 and bytes(view) in BLANK:
+                    continue  # without the detour over an error, for there may be millions of them
                 try:
                     add(source, line, offset, view)
                 except (rows.BadLineError, struct.error, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def test_numbers_to_their_last_digit(number: float, tmp_path: Path) -> None:
     (info,) = profile.tasks[0]["rollout_infos"]
     assert repr(info["m"]) == repr(number)
     for row in (profile.tasks[0], profile.agents[0]):
-        assert [repr(row[f"{name}/m"]) for name in ("mean", "max", "min", "median")] == [repr(float(number))] * 4
+        assert [repr(row[f"{name}/m"]) for name in ("mean", "max", "min")] == [repr(float(number))] * 3
+        assert repr(row["median/m"]) == repr(number + 0.0)  # of zero without a sign
 
 
 def test_a_task_row_in_order(tmp_path: Path) -> None:
@@ -205,6 +207,23 @@ def test_many_kinds_of_rows(tmp_path: Path) -> None:
         for index, info in enumerate(row["rollout_infos"]):
             assert list(numbers_in(info)) == shapes[(task + index) % 16]
             assert set(numbers_in(info).values()) == {task + index}
+
+
+def test_many_kinds_of_rows_that_lack_numbers(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    names = [f"m{number}" for number in range(30)]
+    rollouts = [
+        finished(
+            task, index, {"u": 1}, **{name: chance.choice([1, 2.5, math.nan]) for name in chance.sample(names, 20)}
+        )
+        for task in range(40)
+        for index in range(2)
+    ]
+    profile = profiled(tmp_path, plan_of(rollouts), rollouts)
+    infos = [info for row in profile.tasks for info in row["rollout_infos"]]
+    for rollout, info in zip(rollouts, infos, strict=True):
+        known = {name: value for name, value in rollout.items() if name in names and not math.isnan(value)}
+        assert list(numbers_in(info).items()) == [("u", 1), *known.items()]
 
 
 @pytest.mark.parametrize("value", [None, "text", math.nan, math.inf, -math.inf, [1], {"a": 1}])
