@@ -9,7 +9,7 @@ import polars as pl
 from pipeline import names
 from pipeline.columns import by_columns, measured
 from pipeline.groups import need_apart, number, per_group
-from pipeline.profile.expressions import column, finite, metrics_of
+from pipeline.profile.expressions import column, finite, metrics_of, unsigned_zero
 from pipeline.run import Run
 
 SCHEMA = {
@@ -63,7 +63,7 @@ def _figures(metric: str) -> pl.Expr:
         "mean": finite(values.mean()),
         "std": finite((values - values.first(ignore_nulls=True)).std(ddof=1)),
         "min": values.min(),
-        "median": finite(values.median()),
+        "median": finite(unsigned_zero(values.median())),
         "max": values.max(),
     }
     return pl.struct(expression.alias(name) for name, expression in figures.items())

@@ -12,6 +12,7 @@ from pipeline import names
 from pipeline.profile.student import t_quantiles
 
 DISTANCE = "_distance "
+ORDER_STATISTICS = frozenset({"median", "p25", "p75"})
 
 
 def is_pattern(name: str) -> bool:
@@ -32,6 +33,11 @@ def metrics_of(schema: Iterable[str]) -> list[str]:
 def finite(value: pl.Expr) -> pl.Expr:
     """The value, or null where it is not finite: such a figure has no key."""
     return pl.when(value.is_finite()).then(value)
+
+
+def unsigned_zero(value: pl.Expr) -> pl.Expr:
+    """The value, or 0.0 for -0.0: which of the two a median of both is depends on the number of threads."""
+    return pl.when(value == 0).then(0.0).otherwise(value)
 
 
 def five_statistics(frame: pl.LazyFrame, by: Sequence[str], *, counts: bool) -> pl.LazyFrame:
@@ -120,7 +126,7 @@ def _settled(statistic: str, metric: str) -> pl.Expr:
         return pl.when((pl.col("_rows") == 1) & (count == 1)).then(0.0).otherwise(finite(raw)).alias(named)
     if statistic == "count":
         return pl.when(count > 0).then(count).alias(named)
-    return finite(raw).alias(named)
+    return finite(unsigned_zero(raw) if statistic in ORDER_STATISTICS else raw).alias(named)
 
 
 def _spread_raw(value: str) -> list[pl.Expr]:
@@ -144,5 +150,7 @@ def _spread(label: str, value: str) -> pl.Expr:
     if label in {"ci_low_95", "ci_high_95"}:
         half_width = t_quantiles(count) * error
         return finite(mean - half_width if label == "ci_low_95" else mean + half_width)
-    known = {"std": std, "sem": error, "se": error}
-    return finite(known[label] if label in known else column(f"{label} {value}"))
+    if label in {"std", "sem", "se"}:
+        return finite(std if label == "std" else error)
+    raw = column(f"{label} {value}")
+    return finite(unsigned_zero(raw) if label in ORDER_STATISTICS else raw)

@@ -1,5 +1,6 @@
 """The number of Polars' threads changes no byte, and no number of them is too many."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,15 @@ def outputs(folder: Path, threads: int) -> list[bytes]:
 @pytest.mark.parametrize("threads", [3, 16, 64])
 def test_threads_do_not_matter(threads: int, folder: Path) -> None:
     assert outputs(folder, threads) == outputs(folder, 1)
+
+
+def test_zeros_of_both_signs_have_one_median(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    rows = [
+        finished(task, index, reward=chance.choice([0.0, -0.0, 1.0]), m=chance.choice([0.0, -0.0, -1.0, None]))
+        for task in range(300)
+        for index in range(4)
+    ]
+    (tmp_path / "r.jsonl").write_bytes(jsonl(rows))
+    (tmp_path / "r_materialized_inputs.jsonl").write_bytes(jsonl(plan_of(rows)))
+    assert outputs(tmp_path, 2) == outputs(tmp_path, 1)
