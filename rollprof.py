@@ -64,9 +64,12 @@ def command() -> NoReturn:
     except SystemExit as ended:
         if not isinstance(ended.code, int):
             raise
+        from pipeline.leftovers import undo_all
+
         for stream in filter(None, (sys.stdout, sys.stderr)):
             with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
                 stream.flush()
+        undo_all()
         os._exit(ended.code)
     sys.exit(0)
 

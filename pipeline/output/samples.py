@@ -17,8 +17,8 @@ import polars as pl
 from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.sources import rows
-from pipeline.sources.files import Source, open_source
-from pipeline.sources.lines import lines_of, unreadable
+from pipeline.sources.files import Source, check_unchanged, open_source
+from pipeline.sources.lines import changed, lines_of, unreadable
 from pipeline.sources.text import MAY_BE_NO_NUMBER, members, only_members, with_nulls, without_indices
 
 FROM_ROLLOUT = (names.PARAMS, names.AGENT_REF, names.ENVIRONMENT_SERVER)
@@ -65,6 +65,7 @@ class Samples:
         self._may_grow = shape is sample_of_rollout
         self._before = {source.shown: source for source in sources}
         self._wanted = wanted
+        self._sources: list[Source] = []
         self._copies: dict[str, _Copy] = {}
         self._plain: dict[tuple[str, ...], bool] = {}
         self._lock = threading.Lock()
@@ -74,10 +75,9 @@ class Samples:
         """Sees whether the sources are what they were, and goes once more through those that cannot be sought."""
         self._stack.enter_context(rows.numbers_of_any_length())
         for path in self._wanted["_input_source"].unique(maintain_order=True):
-            before = self._before.get(path)
-            source = open_source(before.path if before else path)
-            if before and _is_other(before, source, may_grow=self._may_grow):
-                raise _changed(path)
+            source = self._before.get(path) or open_source(path)
+            check_unchanged(source, may_grow=self._may_grow)
+            self._sources.append(source)
             if not source.seekable:
                 file = self._stack.enter_context(_temporary())
                 offsets = self._wanted.filter(pl.col("_input_source") == path)["_input_offset"]
@@ -88,6 +88,9 @@ class Samples:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+        if kind is None:
+            for source in self._sources:
+                check_unchanged(source, may_grow=self._may_grow)
 
     def texts(self, batch: pl.DataFrame) -> pl.Series:
         """The samples of these profile rows (String).
@@ -129,7 +132,7 @@ class Samples:
             plain = self._plain[keys] = all(keys.count(key) == 1 for key in names.KEY)
         found = row.get(names.TASK) if plain else rows.last(row, names.TASK)
         if len(text) != length or not row or found not in {task, None}:
-            raise _changed(where)
+            raise changed(where)
         return self._shape(text, plain=plain)
 
     @contextlib.contextmanager
@@ -175,21 +178,11 @@ def _copied(source: Source, wanted: set[int], file: IO[bytes]) -> _Copy:
             _write(file, view)
     _write(file, b"")
     if len(moved) < len(wanted):
-        raise _changed(str(source.path))
+        raise changed(str(source.path))
     return _Copy(file, moved)
-
-
-def _is_other(before: Source, now: Source, *, may_grow: bool) -> bool:
-    """Whether a source was changed; rollouts may have grown, for each of their lines is looked at again."""
-    grown = now.size > before.size
-    return now.size < before.size or (before.modified != now.modified and not (grown and may_grow))
 
 
 @contextlib.contextmanager
 def _temporary() -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile(prefix="rollprof-") as file:
         yield file
-
-
-def _changed(where: str) -> SourceError:
-    return SourceError("was changed while it was being profiled", where=where, hint="Profile it again.")

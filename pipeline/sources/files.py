@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,11 +15,13 @@ from typing import IO, NamedTuple, cast
 from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.leftovers import remember
-from pipeline.sources.lines import PARQUET, Segment, compression_of, unreadable
+from pipeline.sources.lines import PARQUET, Segment, changed, compression_of, unreadable
+from pipeline.sources.paths import own_descriptor
 
 SEGMENT_BYTES = 16 << 20
 FILES_IN_A_JOB = 1000
 ENDS_BYTES = 4096
+COPIED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Source:
         size: Bytes on disk at the start; what is appended later is not read.
         modified: Modification time in nanoseconds.
         compression: `gz`, `zst`, `parquet` (an export) or empty, told by the first bytes.
-        named: As the user named it, where that is a pipe whose bytes are held in a file.
-        held: That file, which is removed with the last use of the source.
+        named: As the user named it, where that is a pipe or an open file.
+        held: The file that holds the bytes of a pipe, which is removed with the last use of the source.
     """
 
     path: Path
@@ -111,6 +112,9 @@ def open_source(path: str | Path, *, hint: str = RUN_HINT) -> Source:
             raise SourceError("is a folder, not a file", where=names.shown(path), hint="Name the file in it.")
         if not stat.S_ISREG(about.st_mode):
             return _held(path)
+        descriptor = own_descriptor(path)
+        if descriptor is not None:
+            return _redirected(path, descriptor)
         with path.open("rb", buffering=0) as file:
             head = file.read(4)
     except FileNotFoundError:
@@ -118,6 +122,25 @@ def open_source(path: str | Path, *, hint: str = RUN_HINT) -> Source:
     except (OSError, ValueError) as error:
         raise unreadable(names.shown(path), error) from error
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
+
+
+def check_unchanged(source: Source, *, may_grow: bool = True) -> None:
+    """Makes sure that a file still is what it was when it was looked at.
+
+    Args:
+        source: The file.
+        may_grow: Whether lines may have been added, which are not read.
+
+    Raises:
+        SourceError: It was written over, cut off or removed.
+    """
+    try:
+        about = source.path.stat()
+    except OSError as error:
+        raise unreadable(source.shown, error) from error
+    grown = about.st_size > source.size
+    if about.st_size < source.size or (about.st_mtime_ns != source.modified and not (grown and may_grow)):
+        raise changed(source.shown)
 
 
 def ends_digest(path: Path, size: int) -> str:
@@ -137,14 +160,46 @@ def absent(path: Path, *, hint: str = RUN_HINT) -> SourceError:
     return SourceError("no such file", where=names.shown(path), hint=hint)
 
 
-def _held(path: Path) -> Source:
-    """A pipe or device, whose bytes come only once: they are copied to a file that lasts as long as the source."""
-    held = tempfile.NamedTemporaryFile(prefix="rollprof-")  # noqa: SIM115 - it lasts as long as the source
+def _redirected(path: Path, descriptor: int) -> Source:
+    """A file that is open in this process: by the name that it has everywhere, or held where it has none any more."""
+    start = os.lseek(descriptor, 0, os.SEEK_CUR)
+    real = Path(os.path.realpath(path))
+    if start == 0 and real.exists() and real.samefile(path):
+        return replace(open_source(real), named=path)
+    return _held(path, start)
+
+
+def _held(path: Path, start: int = 0) -> Source:
+    """What comes only once, or only here: it is copied to a file that lasts as long as the source.
+
+    Raises:
+        SourceError: There is no room for the copy.
+        OSError: The path cannot be read.
+    """
+    try:
+        held = tempfile.NamedTemporaryFile(prefix="rollprof-")  # noqa: SIM115 - it lasts as long as the source
+    except OSError as error:
+        raise _no_room(path, error) from error
     remember(partial(os.unlink, held.name))
     with path.open("rb") as pipe:
-        shutil.copyfileobj(pipe, held, 1 << 20)
-    held.flush()
+        if start:
+            pipe.seek(start)
+        while block := pipe.read(COPIED_BYTES):
+            try:
+                held.write(block)
+                held.flush()
+            except OSError as error:
+                raise _no_room(path, error) from error
     return replace(open_source(held.name), named=path, held=cast("IO[bytes]", held))
+
+
+def _no_room(path: Path, error: OSError) -> SourceError:
+    """The refusal for what cannot be copied."""
+    return SourceError(
+        f"cannot be copied into {names.shown(tempfile.gettempdir())}: {error.strerror}",
+        where=names.shown(path),
+        hint="Name a folder with room in TMPDIR, or a file instead of a pipe.",
+    )
 
 
 def segments(sources: Sequence[Source], *, segment_bytes: int = SEGMENT_BYTES) -> Iterator[tuple[Segment, ...]]:

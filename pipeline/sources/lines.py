@@ -92,6 +92,11 @@ def unreadable(path: str, error: BaseException) -> SourceError:
     )
 
 
+def changed(where: str) -> SourceError:
+    """The refusal for a file, or a line of it, that is another one than it was at the start."""
+    return SourceError("was changed while it was being profiled", where=where, hint="Profile it again.")
+
+
 def _decompression_errors(compression: str) -> tuple[type[Exception], ...]:
     if compression == "gz":
         from zlib_ng import zlib_ng
@@ -123,9 +128,7 @@ def _lines(file: IO[bytes], segment: Segment) -> Iterator[Line]:
         got = _read(file, view[end:], segment, base + end)
         if not got:
             if stop is not None and base + end < stop:
-                raise SourceError(
-                    "was changed while it was being profiled", where=names.shown(segment.path), hint="Profile it again."
-                )
+                raise changed(names.shown(segment.path))
             if end:
                 yield base, view[:end], False
             return

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pipeline import names
 from pipeline.errors import SourceError, UsageError
+from pipeline.sources.lines import unreadable
+
+LINKS = 40
+"""So many links are followed, as the system does."""
 
 
 def matching(named: Iterable[str | Path]) -> Iterator[Path]:
@@ -17,7 +22,7 @@ def matching(named: Iterable[str | Path]) -> Iterator[Path]:
         if not str(name):
             raise UsageError("an empty name is no file", hint="Name a rollouts file or a run folder.")
         path = path_of(name)
-        if os.path.lexists(path):
+        if _is_there(path):
             yield path
             continue
         matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - it takes absolute patterns
@@ -33,3 +38,33 @@ def matching(named: Iterable[str | Path]) -> Iterator[Path]:
 def path_of(name: str | Path) -> Path:
     """The path that a name means; `-` is standard input."""
     return Path("/dev/stdin") if str(name) == "-" else Path(name)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file, a folder, or a link.
+
+    Raises:
+        SourceError: Nobody can say, for a folder on the way may not be looked into.
+    """
+    try:
+        path.lstat()
+    except PermissionError as error:
+        raise unreadable(names.shown(path), error) from error
+    except (OSError, ValueError):  # also what no file can be called
+        return False
+    return True
+
+
+def own_descriptor(path: Path) -> int | None:
+    """The number of this process's open file that a path leads to; such a path means another file elsewhere."""
+    for _ in range(LINKS):
+        if path.name.isdecimal() and _holds_open_files(os.path.realpath(path.parent)):
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
+
+
+def _holds_open_files(folder: str) -> bool:
+    return folder == "/dev/fd" or re.fullmatch(rf"/proc/{os.getpid()}/(task/\d+/)?fd", folder) is not None

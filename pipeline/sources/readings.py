@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipeline.sources.files import SEGMENT_BYTES, Source, segments
+from pipeline.sources.files import SEGMENT_BYTES, Source, check_unchanged, segments
 from pipeline.sources.reading import Chunk, Job
 from pipeline.sources.workers import Pool, map_jobs
 
@@ -77,6 +77,9 @@ def begin(request: Request, *, workers: int, pool: Pool | None = None, ahead: in
         workers: How many processes may read.
         pool: Workers that are running already; else some are started with the first chunk asked for, if that pays off.
         ahead: How many chunks a worker may be read before they are taken; None for all.
+
+    Raises:
+        SourceError: With the last chunk: a source was written over meanwhile.
     """
     share = min(SEGMENT_BYTES, max(SMALLEST_SHARE, -(-request.size // max(1, workers))))
     batches = segments(request.sources, segment_bytes=share)
@@ -87,4 +90,11 @@ def begin(request: Request, *, workers: int, pool: Pool | None = None, ahead: in
     else:
         useful = workers if pays_off(request.sources, workers) else 1
         chunks = map_jobs(request.read, jobs, workers=useful, ahead=window)
-    return Reading(request.sources, jobs, chunks)
+    return Reading(request.sources, jobs, _while_unchanged(request.sources, chunks))
+
+
+def _while_unchanged(sources: Sequence[Source], chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The chunks, if none of their sources was written over before the last of them came."""
+    yield from chunks
+    for source in sources:
+        check_unchanged(source)

@@ -1,9 +1,7 @@
 """A refusal says what is wrong, where, and what to do; it ends with its exit code and changes nothing."""
 
 import resource
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -199,22 +197,6 @@ def test_of_a_compressed_file_that_is_cut_off(pack: str, kept: float, tmp_path: 
     found = contents_of(tmp_path)
     assert_refused(run_command(["profile", f"run.jsonl.{pack}", "--partial"], tmp_path), 3, f"run.jsonl.{pack}")
     assert contents_of(tmp_path) == found
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with room for 64 KB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount, unmount = shutil.which("mount"), shutil.which("umount")
-    if mount is None or unmount is None:
-        pytest.skip("there is no mount command")
-    command = [mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
-    mounted = subprocess.run(command, capture_output=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.decode().strip()}")
-    yield place
-    subprocess.run([unmount, str(place)], check=True)
 
 
 def test_of_a_full_disk(tiny_disk: Path, tmp_path: Path) -> None:

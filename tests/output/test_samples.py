@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ProfileOptions
 from pipeline.output.profile_files import Written, write_profile
+from pipeline.output.samples import Samples, sample_of_input
 from pipeline.sources.files import Source, open_source
 from tests.packing import ALL_PACKS, Pack
 from tests.runs import Profile, finished, jsonl, planned, profile_files, profile_sources, profiled, sources_of
@@ -130,6 +132,19 @@ def test_samples_come_from_anywhere_in_a_compressed_file(pack: Pack, tmp_path: P
     profile = profile_sources(tmp_path, [open_source(plan)], [open_source(rollouts)])
     assert isinstance(profile, Profile)
     assert [row["sample"]["number"] for row in profile.tasks] == list(range(20))
+
+
+def test_inputs_that_are_written_over_while_samples_are_fetched(tmp_path: Path) -> None:
+    path = tmp_path / "plan"
+    path.write_bytes(jsonl([planned(text="old")]))
+    wanted = pl.DataFrame({"_ng_task_index": [0], "_input_source": [str(path)], "_input_line": [1]})
+    place = wanted.with_columns(_input_offset=pl.lit(0), _input_length=pl.lit(path.stat().st_size - 1))
+    with (
+        pytest.raises(SourceError, match="was changed while it was being profiled"),
+        Samples(place, [open_source(path)], sample_of_input) as samples,
+    ):
+        path.write_bytes(jsonl([planned(text="new")]))
+        assert "new" in samples.texts(place)[0]
 
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
