@@ -50,10 +50,10 @@ def start_early(arguments: Sequence[str]) -> None:
     words = next((words for words in WORDS if tuple(arguments[: len(words)]) == words), None)
     if words is None or sum(_sizes(arguments)) < WORTHWHILE_BYTES:
         return
-    start_spares(min(_jobs(arguments), usable_cores()))
-    named = _named(arguments[len(words) :])
-    if named is not None:
-        with contextlib.suppress(RollprofError, OSError, ValueError):  # the command itself will meet it, and tell
+    with contextlib.suppress(RollprofError, OSError, ValueError, ImportError):  # the command will meet it, and tell
+        start_spares(min(_jobs(arguments), usable_cores()))
+        named = _named(arguments[len(words) :])
+        if named is not None:
             _begin(named, workers=_jobs(arguments), cache="--no-cache" not in arguments)
 
 

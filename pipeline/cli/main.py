@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import traceback
@@ -12,10 +13,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from pipeline import names
 from pipeline.cli.console import Console, flush_result, prepare_streams
 from pipeline.cli.early import end_early
 from pipeline.cli.peer import translated
-from pipeline.errors import Exit, RollprofError, UsageError
+from pipeline.errors import Exit, RollprofError, SourceError, UsageError
 from pipeline.leftovers import what_is_so
 from pipeline.sources.rows import encodable
 
@@ -39,10 +41,12 @@ COMMANDS = {
 """What is typed → the module, and the function in it."""
 GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Serve an environment: rollprof env start"}
 HIDDEN = frozenset({"eval"})
+PANIC_OF_SYSTEM = re.compile(r"Os \{ code: (\d+)")
+"""What Polars says when it gives up for want of, say, a thread."""
 UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
 
 
-def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     """The command with these subcommands; each is loaded only here, for loading all of them takes its time."""
     app = typer.Typer(
         help="What did these rollouts teach us, and which tasks are worth more of them?",
@@ -53,7 +57,7 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(root)
     groups: dict[str, typer.Typer] = {}
-    for name in names:
+    for name in commands:
         module = COMMANDS[name]
         *group, word = name.split()
         parent = app
@@ -107,10 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = int(Exit.INTERRUPTED)
     except BrokenPipeError:
         code = int(Exit.DONE)
-    except Exception as error:  # noqa: BLE001 - a bug, which is told as one
-        console.warn("\n" + traceback.format_exc())
-        console.refuse(_bug(error))
-        code = int(Exit.BUG)
+    except BaseException as error:
+        if isinstance(error, SystemExit | GeneratorExit):
+            raise
+        refusal = _of_system(error) or _bug(error)
+        if refusal.exit_code == Exit.BUG:
+            console.warn("\n" + traceback.format_exc())
+        console.refuse(refusal)
+        code = int(refusal.exit_code)
     end_early()
     sys.exit(code)
 
@@ -153,7 +161,19 @@ def _of_others(option: str | None) -> str:
     return f"{option} is an option of {', '.join(found)}. " if found else ""
 
 
-def _bug(error: Exception) -> RollprofError:
+def _of_system(error: BaseException) -> RollprofError | None:
+    """The refusal for what the system would not do, wherever it was asked; None for anything else."""
+    if isinstance(error, OSError) and error.strerror:
+        reason, where = error.strerror, "" if error.filename is None else names.shown(os.fsdecode(error.filename))
+    elif number := PANIC_OF_SYSTEM.search(str(error)):
+        reason, where = os.strerror(int(number[1])), ""
+    else:
+        return None
+    hint = "Look at the permissions of the file, and at the limits of this shell (ulimit -a)."
+    return SourceError(f"the system says: {reason}", where=where, hint=hint)
+
+
+def _bug(error: BaseException) -> RollprofError:
     return RollprofError(
         f"unexpected {type(error).__name__}: {error}",
         hint="This is a bug: please report it, with the lines above, as an issue of the repository you have this from.",

@@ -31,7 +31,9 @@ OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
 
 def limit_threads(workers: int) -> None:
     """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
-    os.environ.setdefault("POLARS_MAX_THREADS", str(min(workers, usable_cores())))
+    given = os.environ.get("POLARS_MAX_THREADS", "")
+    if not (given.isascii() and given.isdecimal() and int(given) > 0):  # Polars would panic, or warn and take all cores
+        os.environ["POLARS_MAX_THREADS"] = str(min(workers, usable_cores()))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 

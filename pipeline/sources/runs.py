@@ -12,6 +12,7 @@ from pipeline.errors import SourceError, UsageError
 from pipeline.sources.arrays import check_no_arrays
 from pipeline.sources.files import Source, absent, open_source
 from pipeline.sources.first_look import is_file, may_be_rollouts, starts_like_rollouts
+from pipeline.sources.lines import unreadable
 from pipeline.sources.no_rollouts import Passed, no_rollouts
 from pipeline.sources.paths import matching, path_of
 
@@ -138,16 +139,15 @@ class _Found:
 
     def look_at(self, path: Path, *, note: bool) -> None:
         """Sorts a path by what it is: a folder, an artifact beside a run, or rollouts, which `note` has told."""
-        if not path.exists():
-            raise absent(path)
-        if path.is_dir():
-            for inside in sorted(path.iterdir()):
-                if is_file(inside):
-                    self._look_at_file(inside, in_folder=True, note=True)
-                elif inside.is_symlink() and inside.name.endswith(names.ROLLOUT_SUFFIXES):
-                    self.notes.append(("left out", f"{names.shown(inside)} (a link that leads nowhere)"))
-        else:
+        inside = _inside(path)
+        if inside is None:
             self._look_at_file(path, in_folder=False, note=note)
+            return
+        for one in inside:
+            if is_file(one):
+                self._look_at_file(one, in_folder=True, note=True)
+            elif one.is_symlink() and one.name.endswith(names.ROLLOUT_SUFFIXES):
+                self.notes.append(("left out", f"{names.shown(one)} (a link that leads nowhere)"))
 
     def look_for_inputs(self, *, needed: bool) -> None:
         """Finds the inputs of each rollouts file by its name."""
@@ -225,6 +225,16 @@ class _Found:
             else:
                 self.passed_over.append(path)
                 self.notes.append(("left out", f"{names.shown(path)} (its first row has neither response nor reward)"))
+
+
+def _inside(path: Path) -> list[Path] | None:
+    """What lies in a folder; None for what is no folder."""
+    try:
+        if not path.exists():
+            raise absent(path)
+        return sorted(path.iterdir()) if path.is_dir() else None
+    except OSError as error:
+        raise unreadable(names.shown(path), error) from error
 
 
 def _opened(paths: Iterable[Path]) -> tuple[Source, ...]:

@@ -55,6 +55,9 @@ class Pool:
 
     Workers are plain Python processes that import only what their work needs; they are spoken to over pipes, so this
     works from a script without a main guard and from a notebook. They end with the `with` block.
+
+    Raises:
+        WorkerError: The system does not let them start.
     """
 
     def __init__(self, workers: int) -> None:
@@ -63,15 +66,21 @@ class Pool:
         self._early: dict[int, Any] = {}
         self._given = 0
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._threads: list[threading.Thread] = []
         self._key = remember(self._kill)
-        for _ in range(workers):
-            self._processes.append(_spares[-1] if _spares else _start())
-            del _spares[-1:]  # never of neither, whenever a signal comes
-        self._threads = [
-            threading.Thread(target=self._attend, args=(process,), daemon=True) for process in self._processes
-        ]
-        for thread in self._threads:
-            thread.start()
+        try:
+            for _ in range(workers):
+                self._processes.append(_spares[-1] if _spares else _start())
+                del _spares[-1:]  # never of neither, whenever a signal comes
+            for process in self._processes:
+                thread = threading.Thread(target=self._attend, args=(process,), daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        except (OSError, RuntimeError) as error:  # a thread that the system refuses is a RuntimeError
+            self.end()
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            hint = "Look at the limits of this shell (ulimit -a), or read in this process alone: --jobs 1."
+            raise WorkerError(f"worker processes cannot be started: {reason}", hint=hint) from error
 
     def __enter__(self) -> Self:
         return self
@@ -83,11 +92,16 @@ class Pool:
         """Ends the workers, whatever they do."""
         self._kill()
         forget(self._key)
-        for _ in self._processes:
+        for _ in self._threads:
             self._todo.put(None)
-        for ended, thread in zip(self._processes, self._threads, strict=True):
-            ended.wait()
+        for process in self._processes:
+            process.wait()
+        for thread in self._threads:
             thread.join()
+        for process in self._processes:
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    pipe.close() if pipe else None
 
     def _kill(self) -> None:
         for process in self._processes:
@@ -134,10 +148,6 @@ class Pool:
             self._done.put((number, _lost(process)))
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
             self._done.put((number, WorkerError(f"a job cannot be handed to a worker: {error}")))
-        finally:
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close() if pipe else None
 
 
 _spares: list[subprocess.Popen[bytes]] = []
