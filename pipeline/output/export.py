@@ -116,11 +116,13 @@ def _layout(schema: pl.Schema, numbers: Mapping[str, Numbers], integers: Sequenc
 def _type(
     name: str, dtype: pl.DataType | None, told: Numbers, integers: Sequence[str], found: Layout
 ) -> type[pl.DataType]:
-    """The type that a metric has in every export; what that changes is noted."""
+    """The type that a metric has in every export; what that changes is noted, once for all its columns."""
     is_tokens = _metric(name).endswith(TOKENS)
     wanted = pl.Int64 if _metric(name) in integers or (is_tokens and told.whole) else pl.Float64
     if dtype in {pl.Int64, pl.Float64} and dtype != wanted:
         found.types[name] = str(dtype)
+    if name.startswith(RAW):
+        return wanted
     if wanted == pl.Float64 and is_tokens:
         found.fractional.append(name)
     if wanted == pl.Float64 and told.beyond:

@@ -28,7 +28,9 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         SourceError: A file cannot be made or written.
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
-    if len(set(targets)) < len(targets):
+    with _telling(paths[0]):
+        replaced = [target for target in targets if not target.is_char_device()]
+    if len(set(replaced)) < len(replaced):
         raise SourceError(
             "two outputs are the same file by a link", where=names.shown(paths[0]), hint="Remove the link."
         )
@@ -36,9 +38,7 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
     with contextlib.ExitStack() as stack:
         files = []
         for place, (target, shown) in enumerate(zip(targets, paths, strict=True)):
-            with _telling(shown):
-                is_device = target.is_char_device()
-            if is_device:
+            if target not in replaced:
                 temporary[place] = Path(tempfile.gettempdir()) / temporary[place].name
             path = temporary[place]
             stack.enter_context(undone(partial(_remove, path)))

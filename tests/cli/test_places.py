@@ -42,6 +42,15 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
+def test_every_output_may_be_thrown_away(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    for ending in OUTPUTS:
+        (tmp_path / f"run{ending}").symlink_to("/dev/null")
+    done = run_command(["profile", "run.jsonl"], tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert Path("/dev/null").is_char_device()
+
+
 def test_a_folder_that_was_removed(tmp_path: Path) -> None:
     path = write_run(tmp_path)
     gone = tmp_path / "gone"

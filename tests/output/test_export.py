@@ -177,6 +177,14 @@ def test_lines_are_copied_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "passed.jsonl").read_bytes() == content.splitlines(keepends=True)[0] + odd + b"\n"
 
 
+def test_what_is_told_of_a_metric_is_told_once_and_by_its_name(tmp_path: Path) -> None:
+    rows = [finished(0, 0, {"input_tokens": 0.5}, input_tokens=7), finished(0, 1, {"input_tokens": 2})]
+    (tmp_path / "r.jsonl").write_bytes(jsonl(rows))
+    done = run_command(["export", "r.jsonl", "--rollouts-only", "-o", "x.parquet"], tmp_path)
+    told = [line for line in done.stderr.splitlines() if "no whole numbers" in line]
+    assert told == ["warning: input_tokens: some values are no whole numbers, so the column is Float64"]
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
