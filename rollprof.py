@@ -50,11 +50,15 @@ def main() -> None:
 
     with ended_by_signals():
         from pipeline.cli.early import start_early
+        from pipeline.leftovers import undo_all
 
-        start_early(sys.argv[1:])
-        from pipeline.cli.main import main as run
+        try:
+            start_early(sys.argv[1:])
+            from pipeline.cli.main import main as run
 
-        run()
+            run()
+        finally:
+            undo_all()
 
 
 def command() -> NoReturn:
@@ -64,12 +68,9 @@ def command() -> NoReturn:
     except SystemExit as ended:
         if not isinstance(ended.code, int):
             raise
-        from pipeline.leftovers import undo_all
-
         for stream in filter(None, (sys.stdout, sys.stderr)):
             with contextlib.suppress(OSError, ValueError):  # whoever read it has gone
                 stream.flush()
-        undo_all()
         os._exit(ended.code)
     sys.exit(0)
 
