@@ -8,7 +8,6 @@ import typer
 
 from pipeline.cli.asked import RunAsked
 from pipeline.cli.console import Console
-from pipeline.cli.opening import limit_threads
 from pipeline.cli.spread import spread
 
 
@@ -21,6 +20,8 @@ def inspect(
 
     Lines, fields and their types, repeats, agents, masks, faults of keys, and what lies beside the rollouts.
     """
+    from pipeline.cli.opening import limit_threads
+
     limit_threads(asked.workers)
     from pipeline.cli.inspecting import inspect_run
 

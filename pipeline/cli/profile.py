@@ -9,8 +9,6 @@ import typer
 
 from pipeline.cli.asked import RunAsked
 from pipeline.cli.console import Console
-from pipeline.cli.opening import limit_threads
-from pipeline.cli.profiling import Named, profile_run
 from pipeline.cli.spread import spread
 
 
@@ -38,6 +36,9 @@ def profile(
 
     Writes STEM_reward_profiling.jsonl, STEM_agent_metrics.json and STEM_repeat_level_metrics.json.
     """
+    from pipeline.cli.opening import limit_threads
+    from pipeline.cli.profiling import Named, profile_run
+
     limit_threads(asked.workers)
     named = Named(asked.run or (), asked.rollouts or (), asked.inputs or (), output, output_dir)
     from pipeline.options import ProfileOptions

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +15,9 @@ from pipeline.sources.columns import WHOLE, Column
 from pipeline.sources.context import Scalar
 from pipeline.sources.files import Source
 from pipeline.sources.reading import BadLine, Chunk, Shape
+from pipeline.sources.readings import IN_PROCESS_BYTES
 
+SHORT = "i"
 BAD_LINE = {
     "_source": pl.UInt32,
     "_line": pl.Int64,
@@ -33,24 +37,24 @@ class Gathered:
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        import numpy as np
-
         self._sources = sources
+        self._few = sum(source.size for source in sources) < IN_PROCESS_BYTES
         self._frames: list[pl.DataFrame] = []
         self._bad: list[BadLine] = []
-        self._lines_before = np.zeros(max(1, len(sources)), dtype=np.int64)
+        self._lines_before = [0] * len(sources)
         self._fields: dict[str, list[Scalar]] = {}
         self._kinds: dict[str, set[type]] = {}
         self.shapes: dict[Shape, int] = {}
         self.cells = 0
 
-    def add(self, chunk: Chunk, segment_sources: Iterable[int]) -> None:
-        """Takes the next chunk; `segment_sources` are the sources of its segments."""
-        import numpy as np
-
-        cells = np.frombuffer(chunk.cells, dtype=np.int64).reshape(-1, len(chunk.columns))
-        data = {name: pl.Series(np.ascontiguousarray(cells[:, place])) for place, name in enumerate(chunk.columns)}
-        data["_line"] = data["_line"] + pl.Series(self._lines_before[data["_source"].to_numpy()])
+    def add(self, chunk: Chunk, segment_sources: Sequence[int]) -> None:
+        """Takes the next chunk; `segment_sources` are the sources of its segments, in order."""
+        width, cells = len(chunk.columns), self._numbers(chunk.cells, WHOLE)
+        data = {name: pl.Series(cells[place::width], dtype=pl.Int64) for place, name in enumerate(chunk.columns)}
+        height = len(cells) // width
+        first, last = segment_sources[0], segment_sources[-1]
+        before = pl.Series(self._lines_before[first : last + 1], dtype=pl.Int64)
+        data["_line"] = data["_line"] + before.gather(data["_source"] - first)
         data["_source"] = data["_source"].cast(pl.UInt32)
         labels = data.pop("_labels")
         for number, label in enumerate(chunk.labels):
@@ -61,16 +65,16 @@ class Gathered:
             data["_masked"] = data["_masked"].cast(pl.Boolean)
             data["_flags"] = data["_flags"].cast(pl.UInt8)
         for metric, column in chunk.metrics.items():
-            data[raw_column(metric)] = _series(column, len(cells))
+            data[raw_column(metric)] = self._series(column, height)
         for name, texts in chunk.context.items():
-            codes = pl.Series(np.frombuffer(texts.codes, dtype=np.int32))
+            codes = pl.Series(self._numbers(texts.codes, SHORT), dtype=pl.Int32)
             data[name] = pl.Series(texts.different, dtype=pl.String).gather(codes.set(codes < 0, None))
         for name, values in chunk.fields.items():
             self._fields.setdefault(name, []).extend(values)
             self._kinds.setdefault(name, set()).update(map(type, values))
-        self.cells += len(cells) * (len(data) + len(chunk.fields))
+        self.cells += height * (len(data) + len(chunk.fields))
         self._frames.append(pl.DataFrame(data))
-        self._bad += [bad._replace(line=bad.line + int(self._lines_before[bad.source])) for bad in chunk.bad]
+        self._bad += [bad._replace(line=bad.line + self._lines_before[bad.source]) for bad in chunk.bad]
         for source, lines in zip(segment_sources, chunk.lines, strict=True):
             self._lines_before[source] += lines
 
@@ -98,6 +102,23 @@ class Gathered:
         asked = [pl.DataFrame({name: field(self._fields[name], dtype) for name, dtype in self.fields.items()})]
         good = pl.concat([self._good(), *asked], how="horizontal") if self._fields else self._good()
         return self._told(pl.concat([good, bad], how="diagonal_relaxed", rechunk=True))
+
+    def _numbers(self, buffer: bytes, typecode: str) -> Any:
+        """The numbers in a buffer as a sequence that a column is made of; NumPy is quicker, but its import is not."""
+        if self._few:
+            return array(typecode, buffer)
+        import numpy as np
+
+        return np.frombuffer(buffer, dtype=typecode)
+
+    def _series(self, column: Column, height: int) -> pl.Series:
+        """A column with null for the rows that have no number."""
+        dtype = pl.Int64 if column.typecode == WHOLE else pl.Float64
+        values = pl.Series(self._numbers(column.values, column.typecode), dtype=dtype)
+        if column.rows is None:
+            return values
+        rows = pl.Series(self._numbers(column.rows, SHORT), dtype=pl.Int32)
+        return pl.repeat(None, height, dtype=dtype, eager=True).scatter(rows, values)
 
     def _good(self) -> pl.DataFrame:
         return pl.concat(self._frames, how="diagonal_relaxed", rechunk=True) if self._frames else pl.DataFrame()
@@ -142,16 +163,3 @@ def _type(kinds: set[type]) -> type[pl.DataType]:
     if kinds <= {int}:
         return pl.Int64
     return pl.Float64 if kinds <= {int, float} else pl.String
-
-
-def _series(column: Column, height: int) -> pl.Series:
-    """A column with null for the rows that have no number."""
-    import numpy as np
-
-    values = np.frombuffer(column.values, dtype=np.int64 if column.typecode == WHOLE else np.float64)
-    if column.rows is None:
-        return pl.Series(values)
-    rows = np.frombuffer(column.rows, dtype=np.int32)
-    placed, missing = np.zeros(height, dtype=values.dtype), np.ones(height, dtype=np.bool_)
-    placed[rows], missing[rows] = values, False
-    return pl.Series(placed).set(pl.Series(missing), None) if len(rows) < height else pl.Series(placed)
