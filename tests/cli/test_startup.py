@@ -12,12 +12,18 @@ from tests.runs import planned
 
 HEAVY = {"polars", "scipy", "numpy", "pyarrow"}
 SHOW_MODULES = "import sys; from rollprof import main\ntry: main()\nfinally: print(*sys.modules)"
+STAND_IN = """
+import importlib.machinery, sys, types
+sys.modules["pyarrow"] = module = types.ModuleType("pyarrow")
+module.__spec__, module.Schema = importlib.machinery.ModuleSpec("pyarrow", None), type
+"""
+"""Polars loads pyarrow where it is installed, and that NumPy; the command does not need it."""
 COMMAND = Path(sys.executable).with_name("rollprof")
 installed = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not installed beside Python")
 
 
-def modules_after(args: list[str], cwd: Path) -> set[str]:
-    done = end_of(start(args, cwd, program=(sys.executable, "-c", SHOW_MODULES)))
+def modules_after(args: list[str], cwd: Path, *, before: str = "") -> set[str]:
+    done = end_of(start(args, cwd, program=(sys.executable, "-c", before + SHOW_MODULES)))
     return set(done.stdout.splitlines()[-1].split())
 
 
@@ -38,6 +44,13 @@ def test_help_for_collecting_loads_no_server_and_no_client(args: list[str], tmp_
 def test_a_missing_file_is_told_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
     modules = modules_after(["profile", "absent.jsonl"], tmp_path)
     assert not modules & HEAVY
+
+
+def test_a_small_run_needs_no_numpy(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    modules = modules_after(["profile", "run.jsonl"], tmp_path, before=STAND_IN)
+    assert modules & HEAVY == {"polars", "pyarrow"}
+    assert len(tasks_of(tmp_path)) == 2
 
 
 def write_package(folder: Path, name: str) -> Path:
