@@ -24,7 +24,7 @@ class RunAsked:
 
     run: Annotated[
         list[str] | None,
-        typer.Argument(help="Rollouts files, a run folder or quoted globs; the inputs beside them are found by name."),
+        typer.Argument(help="Rollouts files, a run folder, quoted globs or -; inputs beside them are found by name."),
     ] = None
     rollouts: Annotated[
         list[str] | None, typer.Option("--rollouts", "-r", help="Rollouts file or quoted glob; repeatable.")
@@ -42,13 +42,14 @@ class RunAsked:
     ] = None
     rollouts_only: Annotated[bool, typer.Option("--rollouts-only", help="Do without an inputs file.")] = False
     assign_indices: Annotated[
-        bool, typer.Option("--assign-indices", help="Number rows without indices: same prompt is same task.")
+        bool,
+        typer.Option("--assign-indices", help="With --rollouts-only: number rows that have no indices."),
     ] = False
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor fill the cache of numbers.")] = False
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Processes; else the cores this process may use.")
     ] = None
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and refusals.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No narration and no summary.")] = False
 
     @property
     def workers(self) -> int:

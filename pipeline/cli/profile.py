@@ -16,7 +16,8 @@ from pipeline.cli.spread import spread
 def profile(
     asked: RunAsked,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="STEM of the outputs; needed with several rollouts files.")
+        str | None,
+        typer.Option("--output", "-o", metavar="STEM", help="STEM of the outputs; needed with several rollouts files."),
     ] = None,
     output_dir: Annotated[
         Path | None, typer.Option(help="Folder for the outputs, made if need be; else beside the rollouts.")
@@ -37,10 +38,11 @@ def profile(
     Writes STEM_reward_profiling.jsonl, STEM_agent_metrics.json and STEM_repeat_level_metrics.json.
     """
     from pipeline.cli.opening import limit_threads
-    from pipeline.cli.profiling import Named, profile_run
+    from pipeline.cli.profiling import Named, profile_run, stem_of
 
     limit_threads(asked.workers)
-    named = Named(asked.run or (), asked.rollouts or (), asked.inputs or (), output, output_dir)
+    stem = None if output is None else stem_of(output)
+    named = Named(asked.run or (), asked.rollouts or (), asked.inputs or (), stem, output_dir)
     from pipeline.options import ProfileOptions
 
     options = ProfileOptions(**asked.options(), partial=partial, counts=counts, min_completion=min_completion)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,6 +65,17 @@ def profile_run(named: Named, options: ProfileOptions, console: Console) -> None
         sources=(*files.inputs, *files.rollouts),
     )
     tell(console, read.frame, read.problems, read.failures, summary, written, options)
+
+
+def stem_of(output: str) -> Path:
+    """The path that the outputs are to be named after.
+
+    Raises:
+        UsageError: It is said to be a folder.
+    """
+    if output.endswith(("/", os.sep)):
+        raise UsageError("is a folder, not a name for the outputs", where=output, hint="For a folder use --output-dir.")
+    return Path(output)
 
 
 def _stem(files: RunFiles, named: Named) -> Path:

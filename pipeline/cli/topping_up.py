@@ -183,7 +183,7 @@ def _told(done: TopUp, wanted: TopUpAsked, target: Target, rule: PassRule) -> li
     cost = {name: _tokens(sums[f"{name}_tokens"]) for name in ("repeats", "pending")}
     still = f", {sums['open_at_limit']:,} stay open at {wanted.max_repeats:,} more" if sums["open_at_limit"] else ""
     told = [
-        ("Repeats", f"{sums['repeats']:,} more of {sums['topped_up']:,}{cost['repeats']}"),
+        ("Repeats", f"{sums['repeats']:,} more, of {counted(sums['topped_up'], 'task')}{cost['repeats']}"),
         ("To come", f"{sums['pending']:,} planned and unfinished, {sums['redo']:,} of them to redo{cost['pending']}"),
     ]
     if wanted.pass_rate is not None or wanted.half_width is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib.util import find_spec
 
 from pipeline.errors import SourceError
@@ -18,7 +20,8 @@ def need_extra(command: str) -> None:
     """
     missing = [name for module, name in PACKAGES.items() if find_spec(module) is None]
     if missing:
+        install = f"{shlex.quote(sys.executable)} -m pip install '.[collect]'"
         raise SourceError(
             f"{command} needs {', '.join(missing)}, not installed here",
-            hint="Install the extra, from the repository's root: python -m pip install '.[collect]'",
+            hint=f"Install the extra, from the repository's root: {install}",
         )

@@ -18,7 +18,7 @@ TWO = 2
 REMEDY = {
     "malformed": "Mend the lines, or leave them out with --on-bad-line skip.",
     "torn": "Let the run finish, or profile what is whole with --partial.",
-    "duplicate_inputs": "Each (task, rollout) may be planned once.",
+    "duplicate_inputs": "Each (task, rollout) may be planned once: mend the inputs, or use --rollouts-only.",
     "duplicate_rollouts": "Choose with --on-duplicate first or --on-duplicate last.",
     "extra_rollouts": "Give the inputs that planned them, or leave them out with --on-extra drop.",
     "missing_rollouts": "Profile what is there with --partial, or collect the rest: "
@@ -89,7 +89,8 @@ def remedies(found: Mapping[str, pl.DataFrame], *, unusable: Sequence[str], keys
             yield from [NUMBER] if unnumbered else [NOT_ONE[role] for role in unusable]
         elif kind == "duplicate_rollouts" and keys is not None:
             yield from filter(None, [_two_runs(rows, keys)])
-            yield REMEDY[kind]
+            if "duplicate_inputs" not in found:  # else they are refused all the same
+                yield REMEDY[kind]
         else:
             yield REMEDY[kind]
 

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple, cast
 from pipeline import names
 from pipeline.errors import SourceError
 from pipeline.leftovers import remember
-from pipeline.sources.lines import PARQUET, Segment, changed, compression_of, unreadable
+from pipeline.sources.lines import PARQUET, Segment, changed, check_packing, compression_of, unreadable
 from pipeline.sources.paths import own_descriptor
 
 SEGMENT_BYTES = 16 << 20
@@ -121,6 +121,7 @@ def open_source(path: str | Path, *, hint: str = RUN_HINT) -> Source:
         raise absent(path, hint=hint) from None
     except (OSError, ValueError) as error:
         raise unreadable(names.shown(path), error) from error
+    check_packing(path, head)
     return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
 
 

@@ -18,6 +18,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 PARQUET_MAGIC = b"PAR1"
 PARQUET = "parquet"
+PACKED_OTHERWISE = {b"\xfd7zX": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip", b"\x04\x22\x4d\x18": "lz4"}
+"""The first bytes of archives that are not read → what they are."""
 SKIPPABLE_MAGIC = b"\x2a\x4d\x18"
 SKIPPABLE_MAGIC_HIGH = 5
 
@@ -45,6 +47,18 @@ def compression_of(head: bytes) -> str:
         return PARQUET
     skippable = head[1:4] == SKIPPABLE_MAGIC and head[0] >> 4 == SKIPPABLE_MAGIC_HIGH
     return "zst" if skippable or head.startswith(ZSTD_MAGIC) else ""
+
+
+def check_packing(path: Path, head: bytes) -> None:
+    """Refuses a file that is packed in a way that is not read, by its first bytes.
+
+    Raises:
+        SourceError: It is.
+    """
+    for magic, kind in PACKED_OTHERWISE.items():
+        if head.startswith(magic):
+            hint = "Unpack it, or pack it with gzip or zstd, which are read as they are."
+            raise SourceError(f"is packed with {kind}", where=names.shown(path), hint=hint)
 
 
 def open_plain(path: str, compression: str) -> AbstractContextManager[IO[bytes]]:

@@ -62,13 +62,19 @@ def _instead(found: Passed, named: list[str]) -> RollprofError:
         hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
         return SourceError("no rollouts found, only a profile", where=where, hint=hint)
     if runs := [names.shown(run) for run in islice(_runs_in(named), RUNS_SHOWN)]:
-        return SourceError("no rollouts found, but in its folders", where=where, hint=f"Name one: {', '.join(runs)}.")
+        return SourceError(
+            "no rollouts found, but in its folders",
+            where=where,
+            hint=f"Name one: {', '.join(runs)}; or several as one run, with -o STEM.",
+        )
     others = [*found.inputs, *found.failures, *found.others]
-    what = f": {names.listed(others, most=OTHERS_SHOWN)} is something else" if others else ""
+    verb = "is" if len(others) == 1 else "are"
+    what = f": {names.listed(others, most=OTHERS_SHOWN)} {verb} something else" if others else ""
     return SourceError(
         f"no rollouts found{what}",
         where=where,
-        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
+        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward; others are taken "
+        "where they are named themselves.",
     )
 
 

@@ -11,7 +11,7 @@ from pipeline import names
 from pipeline.errors import SourceError, UsageError
 from pipeline.sources.arrays import check_no_arrays
 from pipeline.sources.files import Source, absent, open_source
-from pipeline.sources.first_look import is_file, may_be_rollouts, starts_like_rollouts
+from pipeline.sources.first_look import is_empty, is_file, may_be_rollouts, starts_like_rollouts
 from pipeline.sources.lines import unreadable
 from pipeline.sources.no_rollouts import Passed, no_rollouts
 from pipeline.sources.paths import matching, path_of
@@ -165,14 +165,22 @@ class _Found:
             for path in self.rollouts:
                 if path.is_file() and path.suffix != ".parquet" and not starts_like_rollouts(path):
                     hint = "Rollouts are JSON lines with response or reward; their inputs file lies beside them."
-                    raise SourceError("its first row is no rollout", where=names.shown(path), hint=hint)
-            raise SourceError(
-                "no inputs file beside the rollouts: looked for " + ", ".join(map(str, looked_for[:3])),
-                hint="Name it with --inputs, or profile without it with --rollouts-only.",
-            )
+                    reason = "is empty" if is_empty(path) else "its first row is no rollout"
+                    raise SourceError(reason, where=names.shown(path), hint=hint)
+            hint = "Name it with --inputs, or profile without it with --rollouts-only."
+            if not any(map(is_file, self.rollouts)):
+                where = names.shown(next(iter(self.rollouts)))
+                raise SourceError("a pipe has no inputs file beside it", where=where, hint=hint)
+            paths = ", ".join(map(str, looked_for[:3]))
+            raise SourceError(f"no inputs file beside the rollouts: looked for {paths}", hint=hint)
 
     def check_not_swapped(self) -> None:
         """Refuses inputs that were given for rollouts and rollouts for inputs."""
+        of_rollouts = {os.path.realpath(path) for path in self.rollouts}
+        for path in self.inputs:
+            if os.path.realpath(path) in of_rollouts:
+                hint = "Name its inputs, or profile without them with --rollouts-only."
+                raise UsageError("is named as rollouts and as inputs", where=names.shown(path), hint=hint)
         rollouts, inputs = next(iter(self.rollouts)), next(iter(self.inputs))
         regular = rollouts.is_file() and inputs.is_file()
         if regular and starts_like_rollouts(inputs) and not starts_like_rollouts(rollouts):

@@ -1,5 +1,6 @@
 """A refusal says what is wrong, where, and what to do; it ends with its exit code and changes nothing."""
 
+import lzma
 import resource
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,20 @@ def an_output_is_a_folder(folder: Path) -> None:
     (folder / f"run{OUTPUTS[2]}").mkdir()
 
 
+def packed(folder: Path) -> None:
+    (folder / "run.jsonl").write_bytes(lzma.compress((folder / "run.jsonl").read_bytes()))
+
+
+def planned_twice(folder: Path) -> None:
+    for path in (folder / "run.jsonl", folder / f"run{INPUTS}"):
+        path.write_bytes(2 * path.read_bytes())
+
+
+def empty_without_inputs(folder: Path) -> None:
+    (folder / f"run{INPUTS}").unlink()
+    (folder / "run.jsonl").write_bytes(b"")
+
+
 def nothing(_folder: Path) -> None:
     pass
 
@@ -70,6 +85,12 @@ def nothing(_folder: Path) -> None:
         (linked_in_a_circle, ["link.jsonl", "--inputs", f"run{INPUTS}"], 3, ["link.jsonl"]),
         (broken_link, ["run.jsonl", "--inputs", "link.jsonl"], 3, ["link.jsonl: no such file"]),
         (without_inputs, ["run.jsonl"], 3, [f"run{INPUTS}", "--inputs", "--rollouts-only"]),
+        (empty_without_inputs, ["run.jsonl"], 3, ["run.jsonl: is empty"]),
+        (packed, ["run.jsonl"], 3, ["run.jsonl: is packed with xz", "gzip or zstd"]),
+        (planned_twice, ["run.jsonl"], 4, ["8 input rows share", "--rollouts-only"]),
+        (nothing, ["run.jsonl", "-i", "run.jsonl"], 2, ["run.jsonl: is named as rollouts and as inputs"]),
+        (nothing, ["run.jsonl", "-o", "new/"], 2, ["new/: is a folder", "--output-dir"]),
+        (nothing, ["/dev/null", "-o", "x"], 3, ["/dev/null: a pipe has no inputs file"]),
         (inputs_are_a_folder, ["run.jsonl"], 3, [f"run{INPUTS}"]),
         (nothing, ["run.jsonl", "--output-dir", "run.jsonl"], 3, ["run.jsonl"]),
         (a_folder, ["run.jsonl", "-o", "folder"], 3, ["folder: is a folder", "--output-dir"]),

@@ -82,7 +82,7 @@ def test_the_same_question_again_changes_nothing(tmp_path: Path) -> None:
     before = contents_of(tmp_path)
     again = top_up(tmp_path, *BAND)
     assert again.exit_code == 0
-    assert "0 more of 0" in again.stdout
+    assert "0 more, of 0 tasks" in again.stdout
     assert "--resume" in again.stdout  # the repeats are still to come
     assert contents_of(tmp_path) == before
 

@@ -269,7 +269,10 @@ def test_folders_of_runs_are_told(tmp_path: Path) -> None:
     (tmp_path / "g").mkdir()
     with pytest.raises(SourceError, match="no rollouts found, but in its folders") as refused:
         find_run([tmp_path])
-    assert refused.value.hint == "Name one: " + ", ".join(str(tmp_path / run) for run in "abc") + "."
+    assert (
+        refused.value.hint
+        == "Name one: " + ", ".join(str(tmp_path / run) for run in "abc") + "; or several as one run, with -o STEM."
+    )
     with pytest.raises(SourceError, match="no rollouts found\n"):
         find_run([tmp_path / "g"])
 
