@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from pipeline import names
 
-STRING = rb'"(?:[^"\\]|\\.)*"'
+STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _STRING = re.compile(STRING, re.DOTALL)
 _STRING_OR_BRACKET = re.compile(STRING + rb"|[{}\[\]]", re.DOTALL)
+_DECODER = json.JSONDecoder(strict=False)
 _SCALAR = re.compile(rb"[^,}\]\s]+")
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING_OR_NO_NUMBER = re.compile(STRING + rb"|[-+]?(?:nan|inf(?:inity)?)", re.DOTALL | re.IGNORECASE)
@@ -35,11 +36,12 @@ class Member(NamedTuple):
 
 def members(text: bytes) -> Iterator[Member]:
     """The members of the outermost object of valid JSON text, in order."""
+    letters = _letters(text)
     at = _skip(text, text.index(b"{") + 1)
     while text[at : at + 1] == b'"':
         start, key_end = at, _end_of_string(text, at)
         value = _skip(text, _skip(text, key_end) + 1)
-        end = _end_of_value(text, value)
+        end = _end_of_value(text, letters, value)
         yield Member(json.loads(text[start:key_end]), start, value, end)
         at = _skip(text, end)
         if text[at : at + 1] == b",":
@@ -48,9 +50,10 @@ def members(text: bytes) -> Iterator[Member]:
 
 def elements(text: bytes, start: int) -> Iterator[tuple[int, int]]:
     """Where each value of the list that begins at `start` of valid JSON text starts and ends."""
+    letters = _letters(text)
     at = _skip(text, start + 1)
     while text[at : at + 1] != b"]":
-        end = _end_of_value(text, at)
+        end = _end_of_value(text, letters, at)
         yield at, end
         at = _skip(text, end)
         if text[at : at + 1] == b",":
@@ -157,7 +160,20 @@ def _end_of_string(text: bytes, start: int) -> int:
     return string.end()
 
 
-def _end_of_value(text: bytes, start: int) -> int:
+def _letters(text: bytes) -> str:
+    """A letter a byte: beside the letters of strings JSON is ASCII, so the same values stand at the same places."""
+    return text.decode("latin-1")
+
+
+def _end_of_value(text: bytes, letters: str, start: int) -> int:
+    """Where a value ends, which the standard library's decoder finds soonest."""
+    try:
+        return _DECODER.raw_decode(letters, start)[1]
+    except (ValueError, RecursionError):  # NaN or Infinity in another spelling, or it is nested deep
+        return _end_by_brackets(text, start)
+
+
+def _end_by_brackets(text: bytes, start: int) -> int:
     first = text[start : start + 1]
     if first == b'"':
         return _end_of_string(text, start)
