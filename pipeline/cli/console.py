@@ -65,15 +65,30 @@ def refusal_facts(error: RollprofError) -> dict[str, Any]:
 
 
 def prepare_streams() -> None:
-    """Makes standard streams that are closed lead nowhere, and letters that an encoding lacks be escaped."""
+    """Makes standard streams that are closed lead nowhere, and letters that an encoding lacks be escaped.
+
+    Standard input is not made an empty file, which would be a run without rollouts.
+    """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+            if number == 0:
+                _make_unreadable(number)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _make_unreadable(number: int) -> None:
+    """Makes a descriptor one that nobody can read by its path."""
+    import socket
+
+    one, other = socket.socketpair()
+    os.dup2(one.fileno(), number)
+    one.close()
+    other.close()
 
 
 def flush_result() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -43,6 +44,8 @@ GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Serv
 HIDDEN = frozenset({"eval"})
 PANIC_OF_SYSTEM = re.compile(r"Os \{ code: (\d+)")
 """What Polars says when it gives up for want of, say, a thread."""
+UNMAPPED = "failed to map segment"
+"""What the loader of shared libraries says for want of memory."""
 UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
 
 
@@ -165,6 +168,8 @@ def _of_system(error: BaseException) -> RollprofError | None:
     """The refusal for what the system would not do, wherever it was asked; None for anything else."""
     if isinstance(error, OSError) and error.strerror:
         reason, where = error.strerror, "" if error.filename is None else names.shown(os.fsdecode(error.filename))
+    elif isinstance(error, MemoryError) or UNMAPPED in str(error):
+        reason, where = os.strerror(errno.ENOMEM), ""
     elif number := PANIC_OF_SYSTEM.search(str(error)):
         reason, where = os.strerror(int(number[1])), ""
     else:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.run import Run
     from pipeline.sources.runs import RunFiles
 
+MOST_THREADS, DIGITS = 1024, 4
 OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
 """Warnings that are about a profile's figures, not about what was read."""
 
@@ -32,7 +33,8 @@ OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
 def limit_threads(workers: int) -> None:
     """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
     given = os.environ.get("POLARS_MAX_THREADS", "")
-    if not (given.isascii() and given.isdecimal() and int(given) > 0):  # Polars would panic, or warn and take all cores
+    wanted = int(given) if given.isascii() and given.isdecimal() and len(given) <= DIGITS else 0
+    if not 0 < wanted <= MOST_THREADS:  # Polars would panic, take all cores, or be busy with their start for hours
         os.environ["POLARS_MAX_THREADS"] = str(min(workers, usable_cores()))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

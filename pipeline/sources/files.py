@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -22,6 +23,7 @@ SEGMENT_BYTES = 16 << 20
 FILES_IN_A_JOB = 1000
 ENDS_BYTES = 4096
 COPIED_BYTES = 1 << 20
+LARGE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Source:
         compression: `gz`, `zst`, `parquet` (an export) or empty, told by the first bytes.
         named: As the user named it, where that is a pipe or an open file.
         held: The file that holds the bytes of a pipe, which is removed with the last use of the source.
+        inode: Which file of its file system it is.
+        ends: A digest of its first and last bytes, if it is so large that reading it takes a while.
     """
 
     path: Path
@@ -43,6 +47,8 @@ class Source:
     compression: str
     named: Path | None = None
     held: IO[bytes] | None = field(default=None, compare=False, repr=False)
+    inode: int = 0
+    ends: str = ""
 
     @property
     def shown(self) -> str:
@@ -117,12 +123,19 @@ def open_source(path: str | Path, *, hint: str = RUN_HINT) -> Source:
             return _redirected(path, descriptor)
         with path.open("rb", buffering=0) as file:
             head = file.read(4)
+        ends = ends_digest(path, about.st_size) if about.st_size >= LARGE_BYTES else ""
     except FileNotFoundError:
         raise absent(path, hint=hint) from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            hint = "Name a file or a pipe."
+            raise SourceError("is closed, or a socket", where=names.shown(path), hint=hint) from error
+        raise unreadable(names.shown(path), error) from error
+    except ValueError as error:
         raise unreadable(names.shown(path), error) from error
     check_packing(path, head)
-    return Source(path, about.st_size, about.st_mtime_ns, compression_of(head))
+    kind = compression_of(head)
+    return Source(path, about.st_size, about.st_mtime_ns, kind, inode=about.st_ino, ends=ends)
 
 
 def check_unchanged(source: Source, *, may_grow: bool = True) -> None:
@@ -137,11 +150,14 @@ def check_unchanged(source: Source, *, may_grow: bool = True) -> None:
     """
     try:
         about = source.path.stat()
+        if (about.st_size, about.st_mtime_ns) == (source.size, source.modified):
+            return
+        grown = about.st_size > source.size and about.st_ino == source.inode
+        if grown and may_grow and (not source.ends or ends_digest(source.path, source.size) == source.ends):
+            return
     except OSError as error:
         raise unreadable(source.shown, error) from error
-    grown = about.st_size > source.size
-    if about.st_size < source.size or (about.st_mtime_ns != source.modified and not (grown and may_grow)):
-        raise changed(source.shown)
+    raise changed(source.shown)
 
 
 def ends_digest(path: Path, size: int) -> str:

@@ -92,6 +92,12 @@ def test_no_room_for_the_copy_of_a_pipe(folder: Path, tiny_disk: Path) -> None:
     assert contents_of(tiny_disk) == {}
 
 
+def test_a_closed_standard_input_is_no_empty_run(folder: Path, tmp_path: Path) -> None:
+    args = ["profile", "-", "-i", str(folder / f"run{INPUTS}"), "--partial", *WORTH_WORKERS]
+    done = run(args, tmp_path, stdin=None, preexec_fn=lambda: os.close(0))
+    assert_refused(done, 3, "/dev/stdin: is closed, or a socket")
+
+
 def test_the_outputs_of_a_run_on_standard_input_need_a_name(folder: Path, tmp_path: Path) -> None:
     with (folder / "run.jsonl").open("rb") as file:
         done = run(["profile", "-", "--rollouts-only"], tmp_path, stdin=file)

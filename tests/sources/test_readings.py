@@ -41,7 +41,9 @@ def test_a_file_that_grows(path: Path) -> None:
     assert rows_of(reading) < 3000
 
 
-@pytest.mark.parametrize("how", ["in place", "by another file", "cut off", "removed"])
+@pytest.mark.parametrize(
+    "how", ["in place", "by another file", "by a larger one", "in place, larger", "cut off", "removed"]
+)
 def test_a_file_that_is_written_over(how: str, path: Path) -> None:
     reading = begun(path)
     next(reading.chunks)
@@ -50,8 +52,8 @@ def test_a_file_that_is_written_over(how: str, path: Path) -> None:
     elif how == "cut off":
         os.truncate(path, len(CONTENT) - 1)
     else:
-        other = path if how == "in place" else path.with_name("other")
-        other.write_bytes(CONTENT.replace(b"xx", b"yy"))
+        other = path if how.startswith("in place") else path.with_name("other")
+        other.write_bytes((1 + ("larger" in how)) * CONTENT.replace(b"xx", b"yy"))
         other.replace(path)
     with pytest.raises(SourceError, match=r"run.jsonl: (was changed|cannot be read)"):
         rows_of(reading)
