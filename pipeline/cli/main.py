@@ -114,9 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = int(Exit.INTERRUPTED)
     except BrokenPipeError:
         code = int(Exit.DONE)
-    except BaseException as error:
-        if isinstance(error, SystemExit | GeneratorExit):
-            raise
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of Polars is no Exception
         refusal = _of_system(error) or _bug(error)
         if refusal.exit_code == Exit.BUG:
             console.warn("\n" + traceback.format_exc())
@@ -167,7 +167,7 @@ def _of_others(option: str | None) -> str:
 def _of_system(error: BaseException) -> RollprofError | None:
     """The refusal for what the system would not do, wherever it was asked; None for anything else."""
     if isinstance(error, OSError) and error.strerror:
-        reason, where = error.strerror, "" if error.filename is None else names.shown(os.fsdecode(error.filename))
+        reason, where = error.strerror, _shown(error.filename)
     elif isinstance(error, MemoryError) or UNMAPPED in str(error):
         reason, where = os.strerror(errno.ENOMEM), ""
     elif number := PANIC_OF_SYSTEM.search(str(error)):
@@ -176,6 +176,13 @@ def _of_system(error: BaseException) -> RollprofError | None:
         return None
     hint = "Look at the permissions of the file, and at the limits of this shell (ulimit -a)."
     return SourceError(f"the system says: {reason}", where=where, hint=hint)
+
+
+def _shown(filename: Any) -> str:
+    """What an error of the system says that it is about: a path, the number of an open file, or nothing."""
+    if isinstance(filename, (str, bytes, os.PathLike)):
+        return names.shown(os.fsdecode(filename))
+    return "" if filename is None else f"file {filename}"
 
 
 def _bug(error: BaseException) -> RollprofError:

@@ -28,8 +28,11 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
         SourceError: A file cannot be made or written.
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
-    with _telling(paths[0]):
-        replaced = [target for target in targets if not target.is_char_device()]
+    devices = set()
+    for target, shown in zip(targets, paths, strict=True):
+        with _telling(shown):
+            devices |= {target} if target.is_char_device() else set()
+    replaced = [target for target in targets if target not in devices]
     if len(set(replaced)) < len(replaced):
         raise SourceError(
             "two outputs are the same file by a link", where=names.shown(paths[0]), hint="Remove the link."
@@ -38,7 +41,7 @@ def whole_files(*paths: Path) -> Iterator[list[IO[bytes]]]:
     with contextlib.ExitStack() as stack:
         files = []
         for place, (target, shown) in enumerate(zip(targets, paths, strict=True)):
-            if target not in replaced:
+            if target in devices:
                 temporary[place] = Path(tempfile.gettempdir()) / temporary[place].name
             path = temporary[place]
             stack.enter_context(undone(partial(_remove, path)))

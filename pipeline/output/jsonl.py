@@ -15,6 +15,7 @@ from pipeline.profile.expressions import column
 from pipeline.sources.reading import Metric
 
 CLOSING = (pl.lit("}"), pl.col("_behind"))
+"""The pieces of an info behind its metrics."""
 
 
 def key_text(name: str) -> str:

@@ -26,7 +26,9 @@ from pipeline.sources.reading import Metric
 
 BATCH_TASKS = 4_000
 BATCH_BYTES = 3 << 20
-"""How many profile rows are made at a time, and what samples they may hold: fewer are slower, more take memory."""
+BATCH_CELLS = 2_000_000
+"""How many profile rows are made at a time, and how much samples and how many numbers they may hold: fewer are slower,
+more take memory."""
 THREADS = 2
 T = TypeVar("T")
 R = TypeVar("R")
@@ -83,8 +85,8 @@ def write_profile(
     paths = names.profile_paths(Path(stem))
     make_folder(paths[0].parent)
     with (
-        Samples(tasks, sources, shape) as samples,
         whole_files(*paths) as files,
+        Samples(tasks, sources, shape) as samples,  # ends first: what it finds then keeps the files from their places
         ThreadPoolExecutor(1) as beside,
     ):
         others = beside.submit(_repeats_and_agents, ordered, counts=counts)
@@ -113,7 +115,8 @@ def _write_tasks(
     fan_out = _is_fanned_out(tasks)
     last_rollouts = tasks["num_rollouts"].cum_sum()
     sample_bytes = int(tasks["_input_length"].sum() or 0) // max(1, len(tasks))
-    together = max(1, min(BATCH_TASKS, BATCH_BYTES // max(1, sample_bytes)))
+    task_cells = measured.width * len(measured) // max(1, len(tasks))
+    together = max(1, min(BATCH_TASKS, BATCH_BYTES // max(1, sample_bytes), BATCH_CELLS // max(1, task_cells)))
 
     def text(first: int) -> pl.Series:
         batch = tasks.slice(first, together)

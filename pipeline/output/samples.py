@@ -15,9 +15,8 @@ from typing import IO, NamedTuple, Protocol, Self
 import polars as pl
 
 from pipeline import names
-from pipeline.errors import SourceError
 from pipeline.sources import rows
-from pipeline.sources.files import Source, check_unchanged, open_source
+from pipeline.sources.files import Source, check_unchanged, not_copied, open_source
 from pipeline.sources.lines import changed, lines_of, unreadable
 from pipeline.sources.text import MAY_BE_NO_NUMBER, members, only_members, with_nulls, without_indices
 
@@ -79,7 +78,7 @@ class Samples:
             check_unchanged(source, may_grow=self._may_grow)
             self._sources.append(source)
             if not source.seekable:
-                file = self._stack.enter_context(_temporary())
+                file = self._stack.enter_context(_temporary(source.path))
                 offsets = self._wanted.filter(pl.col("_input_source") == path)["_input_offset"]
                 self._copies[path] = _copied(source, set(offsets), file)
         return self
@@ -158,31 +157,26 @@ class _Copy(NamedTuple):
     moved: dict[int, int]
 
 
-def _write(file: IO[bytes], text: bytes | memoryview) -> None:
-    try:
-        file.write(text)
-        if not text:
-            file.flush()
-    except OSError as error:
-        where = tempfile.gettempdir()
-        raise SourceError(
-            f"has no room: {error.strerror}", where=where, hint="Set TMPDIR to another folder."
-        ) from error
-
-
 def _copied(source: Source, wanted: set[int], file: IO[bytes]) -> _Copy:
     moved: dict[int, int] = {}
-    for offset, view, _ in lines_of(source.whole()):
-        if offset in wanted:
-            moved[offset] = file.tell()
-            _write(file, view)
-    _write(file, b"")
+    try:
+        for offset, view, _ in lines_of(source.whole()):
+            if offset in wanted:
+                moved[offset] = file.tell()
+                file.write(view)
+        file.flush()
+    except OSError as error:
+        raise not_copied(source.path, error) from error
     if len(moved) < len(wanted):
         raise changed(str(source.path))
     return _Copy(file, moved)
 
 
 @contextlib.contextmanager
-def _temporary() -> Iterator[IO[bytes]]:
-    with tempfile.TemporaryFile(prefix="rollprof-") as file:
+def _temporary(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        file = tempfile.TemporaryFile(prefix="rollprof-")  # noqa: SIM115 - an error of the block is none of this
+    except OSError as error:
+        raise not_copied(path, error) from error
+    with file:
         yield file

@@ -12,7 +12,7 @@ from pipeline import names
 from pipeline.profile.student import t_quantiles
 
 DISTANCE = "_distance "
-ORDER_STATISTICS = frozenset({"median", "p25", "p75"})
+INTERPOLATED = frozenset({"median", "p25", "p75"})
 
 
 def is_pattern(name: str) -> bool:
@@ -126,7 +126,7 @@ def _settled(statistic: str, metric: str) -> pl.Expr:
         return pl.when((pl.col("_rows") == 1) & (count == 1)).then(0.0).otherwise(finite(raw)).alias(named)
     if statistic == "count":
         return pl.when(count > 0).then(count).alias(named)
-    return finite(unsigned_zero(raw) if statistic in ORDER_STATISTICS else raw).alias(named)
+    return finite(unsigned_zero(raw) if statistic in INTERPOLATED else raw).alias(named)
 
 
 def _spread_raw(value: str) -> list[pl.Expr]:
@@ -153,4 +153,4 @@ def _spread(label: str, value: str) -> pl.Expr:
     if label in {"std", "sem", "se"}:
         return finite(std if label == "std" else error)
     raw = column(f"{label} {value}")
-    return finite(unsigned_zero(raw) if label in ORDER_STATISTICS else raw)
+    return finite(unsigned_zero(raw) if label in INTERPOLATED else raw)

@@ -196,7 +196,7 @@ def _held(path: Path, start: int = 0) -> Source:
     try:
         held = tempfile.NamedTemporaryFile(prefix="rollprof-")  # noqa: SIM115 - it lasts as long as the source
     except OSError as error:
-        raise _no_room(path, error) from error
+        raise not_copied(path, error) from error
     remember(partial(os.unlink, held.name))
     with path.open("rb") as pipe:
         if start:
@@ -206,17 +206,15 @@ def _held(path: Path, start: int = 0) -> Source:
                 held.write(block)
                 held.flush()
             except OSError as error:
-                raise _no_room(path, error) from error
+                raise not_copied(path, error) from error
     return replace(open_source(held.name), named=path, held=cast("IO[bytes]", held))
 
 
-def _no_room(path: Path, error: OSError) -> SourceError:
-    """The refusal for what cannot be copied."""
-    return SourceError(
-        f"cannot be copied into {names.shown(tempfile.gettempdir())}: {error.strerror}",
-        where=names.shown(path),
-        hint="Name a folder with room in TMPDIR, or a file instead of a pipe.",
-    )
+def not_copied(path: Path, error: OSError) -> SourceError:
+    """The refusal for what has to be copied into the temporary folder, and cannot be."""
+    into = f" into {names.shown(tempfile.tempdir)}" if tempfile.tempdir else ""
+    hint = "Name a folder with room in TMPDIR, or a plain file."
+    return SourceError(f"cannot be copied{into}: {error.strerror}", where=names.shown(path), hint=hint)
 
 
 def segments(sources: Sequence[Source], *, segment_bytes: int = SEGMENT_BYTES) -> Iterator[tuple[Segment, ...]]:

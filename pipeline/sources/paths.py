@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
@@ -25,6 +26,7 @@ def matching(named: Iterable[str | Path]) -> Iterator[Path]:
         if _is_there(path):
             yield path
             continue
+        _check_folders(str(name))
         matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - it takes absolute patterns
         if not matches:
             raise SourceError(
@@ -38,6 +40,22 @@ def matching(named: Iterable[str | Path]) -> Iterator[Path]:
 def path_of(name: str | Path) -> Path:
     """The path that a name means; `-` is standard input."""
     return Path("/dev/stdin") if str(name) == "-" else Path(name)
+
+
+def _check_folders(pattern: str) -> None:
+    """Makes sure that no folder is closed in which a pattern may have matches, which would be lost without a word.
+
+    Raises:
+        SourceError: One is.
+    """
+    folder, name = os.path.split(pattern)
+    if folder in {"", pattern}:
+        return
+    _check_folders(folder)
+    need = os.X_OK | (os.R_OK if glob.has_magic(name) else 0)
+    for found in glob.glob(folder, recursive=True):  # noqa: PTH207 - it takes absolute patterns
+        if Path(found).is_dir() and not os.access(found, need):
+            raise unreadable(found, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _is_there(path: Path) -> bool:

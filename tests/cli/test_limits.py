@@ -96,6 +96,17 @@ def test_what_may_not_be_read(command: str, closed: str, tmp_path: Path) -> None
     assert_refused(done, 3, "Permission denied", "inside")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="privileges are dropped as Linux does it")
+@pytest.mark.parametrize("pattern", ["s*/run.jsonl", "s2*/*.jsonl", "**/run.jsonl"])
+def test_a_pattern_loses_no_closed_folder(pattern: str, tmp_path: Path) -> None:
+    for shard in ("s1", "s2"):
+        write_run(tmp_path / shard)
+    (tmp_path / "s2").chmod(0)
+    done = run(["profile", pattern, "-o", "x", "--partial"], tmp_path, preexec_fn=without_privileges)
+    (tmp_path / "s2").chmod(stat.S_IRWXU)
+    assert_refused(done, 3, "s2", ": cannot be read: Permission denied")
+
+
 @pytest.mark.parametrize("threads", ["0", "-1", "x", "", "100000", "9" * 30])
 def test_a_number_of_threads_that_is_none(threads: str, tmp_path: Path) -> None:
     write_run(tmp_path)

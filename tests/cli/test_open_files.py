@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 
 from tests.cli.processes import environment, run
-from tests.cli.run_files import INPUTS, OUTPUTS, assert_refused, contents_of, outputs_of, write_run
+from tests.cli.run_files import INPUTS, assert_refused, contents_of, outputs_of, write_run
 from tests.command import Finished
 from tests.packing import PACKS, Pack
 from tests.runs import finished, plan_of
@@ -102,4 +102,4 @@ def test_the_outputs_of_a_run_on_standard_input_need_a_name(folder: Path, tmp_pa
     with (folder / "run.jsonl").open("rb") as file:
         done = run(["profile", "-", "--rollouts-only"], tmp_path, stdin=file)
     assert_refused(done, 2, "/dev/stdin", "-o STEM")
-    assert not [path for path in folder.iterdir() if path.name.startswith(f"stdin{OUTPUTS[0]}")]
+    assert contents_of(tmp_path) == {}

@@ -17,9 +17,12 @@ from pipeline.frames.inputs import inputs_of_rollouts, scan_inputs
 from pipeline.frames.lazy import collect
 from pipeline.frames.rollouts import scan_rollouts
 from pipeline.options import ProfileOptions
+from pipeline.output import profile_files as written_files
+from pipeline.output.jsonl import agent_entries
 from pipeline.output.profile_files import Written, write_profile
 from pipeline.output.samples import Samples, sample_of_input
 from pipeline.sources.files import Source, open_source
+from tests.cli.run_files import OLD, OUTPUTS
 from tests.packing import ALL_PACKS, Pack
 from tests.runs import Profile, finished, jsonl, planned, profile_files, profile_sources, profiled, sources_of
 
@@ -138,6 +141,7 @@ def test_inputs_that_are_written_over_while_samples_are_fetched(tmp_path: Path) 
     path = tmp_path / "plan"
     path.write_bytes(jsonl([planned(text="old")]))
     wanted = pl.DataFrame({"_ng_task_index": [0], "_input_source": [str(path)], "_input_line": [1]})
+    os.utime(path, (1, 1))
     place = wanted.with_columns(_input_offset=pl.lit(0), _input_length=pl.lit(path.stat().st_size - 1))
     with (
         pytest.raises(SourceError, match="was changed while it was being profiled"),
@@ -145,6 +149,28 @@ def test_inputs_that_are_written_over_while_samples_are_fetched(tmp_path: Path) 
     ):
         path.write_bytes(jsonl([planned(text="new")]))
         assert "new" in samples.texts(place)[0]
+
+
+def test_inputs_that_are_written_over_at_the_last_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, rollouts = tmp_path / "plan", tmp_path / "rollouts"
+    plan.write_bytes(jsonl([planned(text="old")]))
+    rollouts.write_bytes(jsonl([finished(reward=1)]))
+    old = [tmp_path / f"out{ending}" for ending in OUTPUTS]
+    for path in old:
+        path.write_bytes(OLD)
+
+    def entries(agents: pl.DataFrame, repeats: pl.DataFrame) -> list[dict[str, object]]:
+        plan.write_bytes(jsonl([planned(text="new")]))
+        os.utime(plan, (1, 1))
+        return agent_entries(agents, repeats)
+
+    monkeypatch.setattr(written_files, "agent_entries", entries)
+    inputs = [open_source(plan)]
+    frame = align(scan_inputs(inputs), scan_rollouts(rollouts)).frame
+    with pytest.raises(SourceError, match="was changed while it was being profiled"):
+        write_profile(frame, tmp_path / "out", sources=inputs)
+    assert [path.read_bytes() for path in old] == [OLD] * 3
+    assert len(list(tmp_path.iterdir())) == 5
 
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:

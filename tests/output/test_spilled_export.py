@@ -306,7 +306,7 @@ def started(folder: Path, tasks: int, **more: Any) -> Process:
 
 
 def test_a_signal_leaves_no_temporary_file(tmp_path: Path) -> None:
-    process = started(tmp_path, 2000)
+    process = started(tmp_path, 500)
     wait_for(lambda: len(list((tmp_path / "temporary").glob("*/*"))) > 10)
     process.send_signal(signal.SIGTERM)
     done = end_of(process, timeout=30)
