@@ -50,7 +50,7 @@ class Gathered:
     def add(self, chunk: Chunk, segment_sources: Sequence[int]) -> None:
         """Takes the next chunk; `segment_sources` are the sources of its segments, in order."""
         width, cells = len(chunk.columns), self._numbers(chunk.cells, WHOLE)
-        data = {name: pl.Series(cells[place::width], dtype=pl.Int64) for place, name in enumerate(chunk.columns)}
+        data = {name: self._column(cells[place::width], pl.Int64) for place, name in enumerate(chunk.columns)}
         height = len(cells) // width
         first, last = segment_sources[0], segment_sources[-1]
         before = pl.Series(self._lines_before[first : last + 1], dtype=pl.Int64)
@@ -67,7 +67,7 @@ class Gathered:
         for metric, column in chunk.metrics.items():
             data[raw_column(metric)] = self._series(column, height)
         for name, texts in chunk.context.items():
-            codes = pl.Series(self._numbers(texts.codes, SHORT), dtype=pl.Int32)
+            codes = self._column(self._numbers(texts.codes, SHORT), pl.Int32)
             data[name] = pl.Series(texts.different, dtype=pl.String).gather(codes.set(codes < 0, None))
         for name, values in chunk.fields.items():
             self._fields.setdefault(name, []).extend(values)
@@ -111,13 +111,17 @@ class Gathered:
 
         return np.frombuffer(buffer, dtype=typecode)
 
+    def _column(self, numbers: Any, dtype: type[pl.DataType]) -> pl.Series:
+        """The numbers as a column; those of NumPy have their type already, and asking for it is slow."""
+        return pl.Series(numbers, dtype=dtype) if self._few else pl.Series(numbers)
+
     def _series(self, column: Column, height: int) -> pl.Series:
         """A column with null for the rows that have no number."""
         dtype = pl.Int64 if column.typecode == WHOLE else pl.Float64
-        values = pl.Series(self._numbers(column.values, column.typecode), dtype=dtype)
+        values = self._column(self._numbers(column.values, column.typecode), dtype)
         if column.rows is None:
             return values
-        rows = pl.Series(self._numbers(column.rows, SHORT), dtype=pl.Int32)
+        rows = self._column(self._numbers(column.rows, SHORT), pl.Int32)
         return pl.repeat(None, height, dtype=dtype, eager=True).scatter(rows, values)
 
     def _good(self) -> pl.DataFrame:
