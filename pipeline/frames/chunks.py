@@ -122,7 +122,7 @@ class Gathered:
         if column.rows is None:
             return values
         rows = self._column(self._numbers(column.rows, SHORT), pl.Int32)
-        return pl.repeat(None, height, dtype=dtype, eager=True).scatter(rows, values)
+        return pl.Series([None], dtype=dtype).new_from_index(0, height).scatter(rows, values)
 
     def _good(self) -> pl.DataFrame:
         return pl.concat(self._frames, how="diagonal_relaxed", rechunk=True) if self._frames else pl.DataFrame()
