@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.run import Run
     from pipeline.sources.runs import RunFiles
 
-MOST_THREADS, DIGITS = 1024, 4
+MOST_THREADS = 1024
 OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
 """Warnings that are about a profile's figures, not about what was read."""
 
@@ -33,7 +34,7 @@ OF_FIGURES = frozenset({"uneven_repeats", "nothing_measured", "nothing_scored"})
 def limit_threads(workers: int) -> None:
     """Polars' threads follow --jobs, up to the cores there are; they are fixed when it is first imported."""
     given = os.environ.get("POLARS_MAX_THREADS", "")
-    wanted = int(given) if given.isascii() and given.isdecimal() and len(given) <= DIGITS else 0
+    wanted = int(given) if re.fullmatch("[0-9]{1,4}", given) else 0
     if not 0 < wanted <= MOST_THREADS:  # Polars would panic, take all cores, or be busy with their start for hours
         os.environ["POLARS_MAX_THREADS"] = str(min(workers, usable_cores()))
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -40,6 +40,7 @@ def test_few_open_files(files: int, form: list[str], folder: Path, tmp_path: Pat
     done = run(args, tmp_path, preexec_fn=limited_to(files))
     assert "Traceback" not in done.stderr, done.stderr
     assert done.exit_code in {0, 3}, done.stderr
+    assert len(list(tmp_path.iterdir())) == (0 if done.exit_code else 3)
     if form and done.exit_code:
         assert json.loads(done.stdout)["exit_code"] == 3
 

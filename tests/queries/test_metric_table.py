@@ -51,3 +51,9 @@ def test_a_metric_that_some_rollouts_have(tmp_path: Path) -> None:
         "max": 1.0,
     }
     assert (found["^c.*$"]["mean"], found["^c.*$"]["std"]) == (5.0, None)
+
+
+def test_a_median_of_zero_has_no_sign(tmp_path: Path) -> None:
+    rollouts = [rollout(0, repeat, -0.0) for repeat in range(3)]
+    found = {row["metric"]: row for row in ask(tmp_path, "metric_table", rollouts)}
+    assert repr(found["reward"]["median"]) == "0.0"

@@ -24,15 +24,7 @@ for name, parameters in FORMS:
 def test_digits_do_not_depend_on_threads(tmp_path: Path) -> None:
     chance = random.Random(7)
     rollouts = [
-        rollout(
-            task,
-            repeat,
-            chance.random(),
-            chance.randint(1, 9999),
-            agent="ab"[task % 2],
-            m=chance.random(),
-            z=chance.choice([0.0, -0.0]),
-        )
+        rollout(task, repeat, chance.random(), chance.randint(1, 9999), agent="ab"[task % 2], m=chance.random())
         for task in range(3000)
         for repeat in range(4)
     ]
