@@ -25,11 +25,13 @@ help: ## Say what there is
 
 setup: $(READY) ## Make .venv with pinned dependencies and .venv/bin/rollprof
 
+# Compiled here once: where PYTHONDONTWRITEBYTECODE is set, as images often have it, each start would do it anew.
 $(READY): pins.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"Python 3.11 or later is needed, this is {v[0]}.{v[1]}; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) setuptools
 	$(PIP) --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q pipeline queries rollprof.py
 	@touch $(READY)
 
 $(TOOLS): $(READY)
