@@ -9,39 +9,31 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import polars as pl
-import polars.selectors as cs
-from polars.io.plugins import register_io_source
 
 _failures: list[BaseException] = []
-"""What went wrong in the last collection: Polars may read in any of its threads. Only one thread at a time may read."""
+"""What went wrong in the last collection, as it was raised. Only one thread at a time may read."""
 
 
 def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
-    """A LazyFrame over what `read` gives; it is called at most once, however often the frame is collected."""
-    lock = threading.Lock()
-    kept: list[pl.DataFrame] = []
+    """A LazyFrame over what `read` gives; it is called at most once, however often the frame is collected.
 
-    def frame() -> pl.DataFrame:
+    It is called while the plan is resolved. Polars' own way to a source in Python imports PyArrow where that is
+    installed, which takes longer than to profile a few rollouts.
+    """
+    lock = threading.Lock()
+    kept: list[pl.LazyFrame] = []
+
+    def frame(_nothing: pl.LazyFrame, _schema: pl.Schema) -> pl.LazyFrame:
         with lock:
             if not kept:
                 try:
-                    kept.append(read())
+                    kept.append(read().lazy())
                 except BaseException as error:
                     _failures.append(error)
                     raise
             return kept[0]
 
-    def batches(
-        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        found = frame().lazy()
-        if predicate is not None:
-            found = found.filter(predicate)
-        if with_columns is not None:
-            found = found.select(cs.by_name(with_columns))
-        yield (found if n_rows is None else found.head(n_rows)).collect()
-
-    return register_io_source(batches, schema=lambda: frame().schema, is_pure=True)
+    return pl.LazyFrame().pipe_with_schema(frame)
 
 
 def with_missing(rows: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
@@ -73,7 +65,7 @@ def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
     """Collects LazyFrames in one go; what went wrong while reading is raised as it was.
 
     The in-memory engine gives the same last digits whatever the number of threads, and is the faster one for frames
-    that are in memory anyway. Polars turns an exception from reading into one of its own without a cause.
+    that are in memory anyway. Polars raises an exception from reading anew, with words of its own.
 
     Raises:
         RollprofError: A source could not be read.
@@ -82,7 +74,7 @@ def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
     _failures.clear()
     try:
         return pl.collect_all(frames, engine="in-memory")
-    except Exception:
+    except BaseException:
         if _failures:
             raise _failures[0] from None
         raise
