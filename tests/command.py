@@ -56,7 +56,7 @@ def _command(args: list[str], cwd: str, environment: Mapping[str, str], stdout: 
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)
-    sys.argv = ["rollprof", *args]
+    sys.argv = [rollprof.__file__, *args]  # as `python -m` has it
     rollprof.command()
 
 

@@ -45,7 +45,7 @@ def blotted(content: bytes, key: str | None) -> bytes:
     if key is None or len(key) < SHORTEST or key.isdigit():
         return content
     if any(mark in content for mark in _marks(key)):
-        return _written(key).sub(BLOT, content)
+        return _written(key).sub(_blot, content)
     return content.replace(key.encode(), BLOT)
 
 
@@ -57,6 +57,16 @@ def blotted_words(words: str, key: str | None) -> str:
 def _marks(key: str) -> tuple[bytes, ...]:
     """What a content has that may hold the key in another form than the plain one; most have nothing of it."""
     return (b"\\",) if ESCAPED.search(key) else (b"\\/", b"\\u00")
+
+
+def _blot(found: re.Match[bytes]) -> bytes:
+    """What stands for a key that was found, and the backslashes after it that escape a quote.
+
+    Written as JSON n times, a quote has 2ⁿ - 1 of them and a backslash that ends the key is 2ⁿ: those of the quote are
+    the ones at the end of their binary number.
+    """
+    row = len(found[0]) - len(found[0].rstrip(b"\\"))
+    return BLOT + b"\\" * ((row ^ (row + 1)) >> 1)
 
 
 @cache

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pipeline.collect.api_key import api_key, blotted, blotted_words
@@ -71,6 +71,9 @@ FORMS = ("{}", "\\u00{:02x}", "\\u00{:02X}", "\\{}")
     forms=st.lists(st.integers(0, 3), min_size=20, max_size=20),
     depth=st.integers(0, 2),
 )
+@example(key="a-secret\\", around=("", ""), forms=[0] * 20, depth=1)
+@example(key="a-secret\\\\", around=("", '"'), forms=[0] * 20, depth=2)
+@example(key="a-secret\\", around=("", "\n"), forms=[1] * 20, depth=2)
 def test_a_key_that_is_escaped(key: str, around: tuple[str, str], forms: list[int], depth: int) -> None:
     assume(not any(key in end for end in around))
     written = "".join(_written(letter, form) for letter, form in zip(key, forms, strict=False))
