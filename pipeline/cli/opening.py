@@ -40,9 +40,10 @@ def limit_threads(workers: int) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def paths_of(files: RunFiles) -> list[Path]:
-    """Every file of a run."""
-    return [source.path for source in (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)]
+def paths_of(files: RunFiles, inode: int | None = None) -> list[Path]:
+    """Every file of a run, or those with this inode."""
+    sources = (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)
+    return [source.path for source in sources if inode is None or source.inode == inode]
 
 
 def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
@@ -51,7 +52,11 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
     Raises:
         UsageError: The output is a file of the run.
     """
-    kept = {os.path.realpath(one) for one in (*paths_of(files), *more)}
+    try:
+        inode = path.stat().st_ino
+    except OSError:  # nothing is there
+        return
+    kept = {os.path.realpath(one) for one in (*paths_of(files, inode), *more)}
     if os.path.realpath(path) in kept:
         where = names.shown(path)
         raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
