@@ -105,24 +105,24 @@ def every_key(row: Any) -> tuple[str, ...]:
 
 
 class Last:
-    """Looks up the last member with a key in object after object; quick where their keys are alike.
+    """Looks up the last member with a key in object after object; quick where one has the keys of the one before.
 
     A lookup in the parser's objects gives the first member of a key, which is the last one too unless it is repeated.
     """
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._times: dict[tuple[str, ...], int] = {}
+        self._keys: tuple[str, ...] = ()
+        self._times = 0
 
     def __call__(self, row: Any) -> Any:
         """The value of the last member, None where there is none."""
         keys = tuple(row)
-        times = self._times.get(keys)
-        if times is None:
-            times = self._times[keys] = keys.count(self._key)
-        if times == 0:
-            return None
-        return row.get(self._key) if times == 1 else last(row, self._key)
+        if keys != self._keys:
+            self._keys, self._times = keys, keys.count(self._key)
+        if self._times == 1:
+            return row.get(self._key)
+        return last(row, self._key) if self._times else None
 
 
 def kind_of(value: object) -> str:
