@@ -10,6 +10,7 @@ import polars.selectors as cs
 from pipeline import names
 from pipeline.completion import Completion
 from pipeline.options import ProfileOptions
+from pipeline.sources.plans import OTHER_AGENT
 
 TWICE = " (from an export)"
 """Ends the names of columns that an export has kept of the input rows, where these are read themselves."""
@@ -161,8 +162,11 @@ def _grouped(planned: pl.LazyFrame, finished: pl.LazyFrame, options: ProfileOpti
     keep = _is_last_of_key() if options.on_duplicate == "last" else _is_first_of_key()
     neither = pl.col("_server").is_null() & pl.col("_agent").is_null()
     measured = pl.col("_finished") if options.masked == "include" else pl.col("_finished") & ~pl.col("_masked")
+    contradicts = (pl.col("_own_agent") != pl.col("_agent")).fill_null(value=False)
     named = _joined(planned, finished.filter(keep)).with_columns(
-        _agent=pl.when(neither).then("_own_agent").otherwise("_agent"), _measured=measured
+        _agent=pl.when(neither).then("_own_agent").otherwise("_agent"),
+        _measured=measured,
+        _flags=pl.when(contradicts).then(pl.col("_flags") | OTHER_AGENT).otherwise("_flags"),
     )
     return named.with_columns(_group=pl.coalesce("_server", "_agent"))
 

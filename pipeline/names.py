@@ -117,10 +117,15 @@ def shown(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def quoted(path: Path) -> str:
-    """A path as a shell reads it; one that looks like an option is made to look like a path."""
+def argument(path: Path) -> str:
+    """A path as an argument; one that looks like an option is made to look like a path."""
     text = os.fspath(path)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+    return f"./{text}" if text.startswith("-") else text
+
+
+def quoted(path: Path) -> str:
+    """A path as a shell reads it."""
+    return shlex.quote(argument(path))
 
 
 def listed(paths: Sequence[Path], *, most: int) -> str:

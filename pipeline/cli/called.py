@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from pipeline import names
 
 
-def command_line(*words: str) -> str:
+def command_line(*words: str | Path) -> str:
     """What to type in a shell to run the command with these words, as it was run this time."""
-    return shlex.join([*_program(), *map(names.shown, words)])
+    arguments = (names.argument(word) if isinstance(word, Path) else word for word in words)
+    return shlex.join([*_program(), *map(names.shown, arguments)])
+
+
+def as_called(text: str) -> str:
+    """The text, in which commands that are written `rollprof …` are as they were called this time."""
+    return re.sub(r"\brollprof (?=[a-z])", f"{command_line()} ".replace("\\", r"\\"), text)
 
 
 def going_on(*, max_attempts: int | None = None) -> str:

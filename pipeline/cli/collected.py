@@ -27,7 +27,7 @@ def tell(outcome: Outcome, console: Console) -> None:
     """
     failed = sum(outcome.failed.values())
     written = [names.shown(path) for path in outcome.paths.there()]
-    follow = command_line("profile", str(outcome.paths.rollouts), *(["--partial"] if failed else []))
+    follow = command_line("profile", outcome.paths.rollouts, *(["--partial"] if failed else []))
     shown = examples(outcome.paths.failures, outcome.classes)
     console.result("\n".join(_lines(outcome, failed, shown)))
     console.result("\nWritten\n" + "\n".join(f"  {path}" for path in written))

@@ -15,6 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from pipeline import names
+from pipeline.cli.called import as_called
 from pipeline.cli.console import Console, flush_result, prepare_streams
 from pipeline.cli.early import end_early
 from pipeline.cli.peer import translated
@@ -102,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _run(given)
         flush_result()
     except RollprofError as error:
+        error.hint = as_called(error.hint)
         console.refuse(error)
         code = int(error.exit_code)
     except UnicodeEncodeError as error:
@@ -138,8 +140,10 @@ def _run(given: list[str]) -> int:
         raise KeyboardInterrupt from None
     except TyperException as error:
         context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "rollprof"
-        hint = f"{_of_others(getattr(error, 'option_name', None))}See {path} --help."
+        path = context.command_path if context is not None else " ".join(("rollprof", *asked[:1]))
+        unknown = getattr(error, "option_name", None) if hasattr(error, "possibilities") else None
+        others = _of_others(unknown) if unknown is not None else ""
+        hint = f"{others}See {path} --help."
         raise UsageError(_message(error), hint=hint) from None
     return int(Exit.DONE)
 
@@ -150,10 +154,8 @@ def _message(error: TyperException) -> str:
     return " ".join(said.split()).replace(": Value error, ", ": ")
 
 
-def _of_others(option: str | None) -> str:
+def _of_others(option: str) -> str:
     """Which commands have an option that the one that was called has not."""
-    if option is None:
-        return ""
     found, app = [], typer.main.get_command(application())
     for name in COMMANDS:
         command: Any = app

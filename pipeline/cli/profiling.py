@@ -56,7 +56,7 @@ def profile_run(named: Named, options: ProfileOptions, console: Console) -> None
     from pipeline.output.profile_files import write_profile
 
     summary = summed_up(read.frame, read.problems, read.failures, sidecar=bool(files.failures))
-    refuse_faults(read.problems, summary, options)
+    refuse_faults(read.problems, summary, options, files)
     written = write_profile(
         read.frame.lazy(),
         stem,

@@ -21,6 +21,7 @@ from pipeline.report.faults import refusal
 from pipeline.report.notices import notices, null_notice
 from pipeline.report.remedies import There
 from pipeline.report.summary import agents_text, completion_text, other_metrics_text
+from pipeline.sources.runs import RunFiles
 
 
 class Summary(NamedTuple):
@@ -43,8 +44,14 @@ def summed_up(frame: pl.DataFrame, problems: pl.DataFrame, failures: pl.DataFram
     return Summary(completion, fates if sidecar else fates.clear())
 
 
-def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOptions) -> None:
+def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOptions, files: RunFiles) -> None:
     """Raises the refusal that the problems call for, with the completeness where rollouts are missing.
+
+    Args:
+        problems: As `align` gives them.
+        summary: How much is there.
+        options: Which problems are allowed.
+        files: The files of the run, which say how it goes on.
 
     Raises:
         FaultsError: Lines or keys break the contract.
@@ -59,6 +66,10 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
         if len(error.counts) == 1:
             again = command_line(*sys.argv[1:], "--partial")
             error.hint += f"\nWith what is there: {again}"
+        from pipeline.output.resuming import going_on
+
+        for command in going_on(files):
+            error.hint += f"\nThe rest:           {command}"
         error.facts = {"completion": summary.completion, "accounting": _accounting(summary)}
     raise error
 
@@ -83,11 +94,11 @@ def tell(
     if text := agents_text(written.agents, frame):
         console.result(f"\n{text}")
     if others := other_metrics_text(written.agents):
-        question = command_line("query", "metric_table", str(written.paths[0]), "--by", "agent")
+        question = command_line("query", "metric_table", written.paths[0], "--by", "agent")
         console.result(f"\nOther metrics: {others} ({question})")
     console.result("\nWritten\n" + "\n".join(f"  {names.shown(path)}" for path in written.paths))
     if "mean/reward" in written.agents.columns:
-        question = command_line("query", "hardest", str(written.paths[0]))
+        question = command_line("query", "hardest", written.paths[0])
         console.result(f"\nNext: the hardest tasks\n  {question}")
     for notice in warnings:
         console.warn(str(notice))

@@ -20,7 +20,7 @@ def need_extra(command: str) -> None:
     """
     missing = [name for module, name in PACKAGES.items() if find_spec(module) is None]
     if missing:
-        install = f"{shlex.quote(sys.executable)} -m pip install '.[collect]'"
+        install = f"{shlex.quote(sys.executable)} -m pip install --editable '.[collect]'"
         raise SourceError(
             f"{command} needs {', '.join(missing)}, not installed here",
             hint=f"Install the extra, from the repository's root: {install}",

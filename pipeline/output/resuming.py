@@ -16,6 +16,7 @@ from pipeline.frames.lazy import collect
 from pipeline.output.locking import lock
 from pipeline.run import Run
 from pipeline.sources.files import Source, open_source
+from pipeline.sources.runs import RunFiles
 from pipeline.words import counted
 
 PLAIN = ".jsonl"
@@ -54,6 +55,19 @@ class Pair(NamedTuple):
             f"gym eval run --no-serve --resume --input {inputs} --output {rollouts}",
             f"{rollprof} eval run --no-serve --resume --output {rollouts}",
         ]
+
+
+def going_on(files: RunFiles) -> list[str]:
+    """What collects the planned rollouts of a run that are not finished, as far as the names of its files tell.
+
+    Args:
+        files: The files of the run.
+    """
+    pairs = []
+    for inputs in files.inputs:
+        with contextlib.suppress(SourceError):  # no collection would find these
+            pairs.append(_pair(inputs, files.rollouts))
+    return [command for pair in pairs for command in pair.commands()]
 
 
 def resumable(run: Run) -> dict[str, Pair]:

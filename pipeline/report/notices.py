@@ -9,9 +9,10 @@ import polars as pl
 from pipeline import names
 from pipeline.frames.metrics import shape_of
 from pipeline.options import ProfileOptions
+from pipeline.output.tables import cell
 from pipeline.report import faults
 from pipeline.report.faults import SHOWN, places
-from pipeline.sources.plans import ODD_RESPONSE, TEXT_REWARD
+from pipeline.sources.plans import ODD_RESPONSE, OTHER_AGENT, TEXT_REWARD
 from pipeline.words import counted
 
 
@@ -85,6 +86,15 @@ def notices(
             (
                 '{} rollout names no agent; its agent_ref is {{"name": null}}',
                 '{} rollouts name no agent; their agent_ref is {{"name": null}}',
+            ),
+        ),
+        _of_rows(
+            frame.filter("_finished"),
+            pl.col("_flags") & OTHER_AGENT > 0,
+            "other_agent",
+            (
+                "{} rollout names another agent than its input row, whose agent counts: are they of one run?",
+                "{} rollouts name other agents than their input rows, whose agents count: are they of one run?",
             ),
         ),
         _nothing_measured(frame),
@@ -196,6 +206,6 @@ def uneven_repeats(measured: pl.DataFrame) -> Notice | None:
     if uneven.is_empty():
         return None
     agents = measured.filter(pl.col("_agent_order").is_in(uneven["_agent_order"].to_list()))["_agent"]
-    named = ", ".join(str(agent) for agent in sorted(agents.drop_nulls().unique())[:SHOWN])
+    named = ", ".join(cell(agent) for agent in sorted(agents.drop_nulls().unique())[:SHOWN])
     message = f"repeats rest on different numbers of tasks ({named}): their spread is partly a difference of tasks"
     return Notice("uneven_repeats", len(uneven), message, [])

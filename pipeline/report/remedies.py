@@ -21,8 +21,7 @@ REMEDY = {
     "duplicate_inputs": "Each (task, rollout) may be planned once: mend the inputs, or use --rollouts-only.",
     "duplicate_rollouts": "Choose with --on-duplicate first or --on-duplicate last.",
     "extra_rollouts": "Give the inputs that planned them, or leave them out with --on-extra drop.",
-    "missing_rollouts": "Profile what is there with --partial, or collect the rest: "
-    "gym eval run --resume, or rollprof eval run --resume.",
+    "missing_rollouts": "Profile what is there with --partial, or collect the rest.",
 }
 NUMBER = "Rows without indices are numbered by their prompt with --rollouts-only --assign-indices."
 NOT_ONE = {

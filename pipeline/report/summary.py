@@ -41,7 +41,7 @@ def completion_text(counts: dict[str, int | float], fates: pl.DataFrame, options
         f"Unscored  {counts['unscored_rollout_rows']:,}",
     ]
     if not fates.is_empty():
-        classes = ", ".join(f"{kind} {number:,}" for kind, number in fates.iter_rows())
+        classes = ", ".join(f"{cell(kind)} {number:,}" for kind, number in fates.iter_rows())
         lines.append(f"Missing   {fates['rollouts'].sum():,}: {classes}")
     return "\n".join(lines)
 
@@ -79,7 +79,9 @@ def _agent_text(agent: dict[str, object], measured: pl.DataFrame) -> str:
     metrics = [name for name in SHOWN if agent.get(f"{MEAN}{name}") is not None]
     unscored = len(rollouts) - _scored(rollouts)
     about = f", {unscored:,} unscored" if unscored else ""
-    title = f"{agent['_agent'] or 'No agent'}: {counted(len(rollouts), 'rollout')} of {counted(tasks, 'task')}{about}"
+    title = (
+        f"{cell(agent['_agent'] or 'No agent')}: {counted(len(rollouts), 'rollout')} of {counted(tasks, 'task')}{about}"
+    )
     figures = [[name, *(agent[f"{stat}/{name}"] for stat in names.STATISTICS)] for name in metrics]
     text = f"{title}\n" + plain_table(["", *names.STATISTICS], figures) if figures else title
     if len(measured) <= EVERY_ROLLOUT_UP_TO and metrics:

@@ -61,20 +61,23 @@ def _instead(found: Passed, named: list[str]) -> RollprofError:
     if profiles and found.profiles:
         hint = f"Name the profile itself: {names.shown(profiles[0])}; or the rollouts that it was made from."
         return SourceError("no rollouts found, only a profile", where=where, hint=hint)
-    if runs := [names.shown(run) for run in islice(_runs_in(named), RUNS_SHOWN)]:
+    if runs := [names.shown(run) for run in islice(_runs_in(named), RUNS_SHOWN + 1)]:
+        some = ", ".join(runs[:RUNS_SHOWN] + ["…"] * (len(runs) > RUNS_SHOWN))
         return SourceError(
             "no rollouts found, but in its folders",
             where=where,
-            hint=f"Name one: {', '.join(runs)}; or several as one run, with -o STEM.",
+            hint=f"Name one: {some}; or several as one run, with -o STEM.",
         )
+    if all(is_file(Path(name)) for name in named):
+        hint = "Name the rollouts; or give this with --rollouts, if it holds some all the same."
+        return SourceError("no rollouts found: this is called like what lies beside them", where=where, hint=hint)
     others = [*found.inputs, *found.failures, *found.others]
     verb = "is" if len(others) == 1 else "are"
     what = f": {names.listed(others, most=OTHERS_SHOWN)} {verb} something else" if others else ""
     return SourceError(
         f"no rollouts found{what}",
         where=where,
-        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward; others are taken "
-        "where they are named themselves.",
+        hint="Rollouts are *.jsonl, *.jsonl.gz or *.jsonl.zst whose first row has response or reward.",
     )
 
 

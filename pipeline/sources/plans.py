@@ -15,6 +15,8 @@ ODD_RESPONSE = 2
 UNNUMBERED = 4
 TRUNCATED = 8
 NO_RESPONSE = 16
+OTHER_AGENT = 32
+"""Set where rollouts meet their inputs: these name another agent."""
 WANTED = (
     *names.KEY,
     names.AGENT_REF,

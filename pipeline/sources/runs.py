@@ -68,6 +68,7 @@ def find_run(
     taken = {path_of(name) for name in rollouts}
     for path in matching(rollouts):
         if path in taken:
+            _check_rollouts(path)
             found.take("rollouts", path)
         else:
             found.look_at(path, note=True)
@@ -236,6 +237,18 @@ class _Found:
             else:
                 self.passed_over.append(path)
                 self.notes.append(("left out", f"{names.shown(path)} (its first row has neither response nor reward)"))
+
+
+def _check_rollouts(path: Path) -> None:
+    """Refuses what is named as rollouts, but called like what lies beside them, and has no row like theirs.
+
+    Raises:
+        SourceError: It is that.
+    """
+    beside = names.is_beside_a_run(path.name) and path.name.endswith(names.ROLLOUT_SUFFIXES)
+    if beside and not path.name.endswith(names.TASKS_FILE) and is_file(path) and not may_be_rollouts(path):
+        reason = "is called like what lies beside rollouts, and its first row has neither response nor reward"
+        raise SourceError(reason, where=names.shown(path), hint="Name the rollouts.")
 
 
 def _inside(path: Path) -> list[Path] | None:

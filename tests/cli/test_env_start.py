@@ -181,7 +181,7 @@ def test_no_key(variable: str, value: str, named: str, tmp_path: Path) -> None:
 def test_a_package_is_missing(tmp_path: Path) -> None:
     without = "import sys; sys.modules['uvicorn'] = None; from rollprof import main; main()"
     done = end_of(start(NUMERIC, tmp_path, program=(sys.executable, "-c", without)))
-    assert_refused(done, 3, "rollprof env start needs uvicorn", "python -m pip install '.[collect]'")
+    assert_refused(done, 3, "rollprof env start needs uvicorn", "python -m pip install --editable '.[collect]'")
 
 
 def test_nobody_reads_the_line(tmp_path: Path) -> None:

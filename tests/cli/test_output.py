@@ -8,9 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.cli.processes import end_of, environment, run, start
-from tests.cli.run_files import INPUTS, KEYS, OUTPUTS, outputs_of, rollout, rollouts, tasks_of, write_run
+from tests.cli.run_files import (
+    FAILURES,
+    INPUTS,
+    KEYS,
+    OUTPUTS,
+    agents_of,
+    object_of,
+    outputs_of,
+    rollout,
+    rollouts,
+    tasks_of,
+    write_run,
+)
 from tests.command import run_command
-from tests.runs import planned
+from tests.runs import jsonl, planned
 from tests.slow_profile import not_json, read_json
 
 LONG_NAME = "an agent with a name that no terminal is wide enough for, " * 8 + "größe 大 №1"
@@ -66,9 +78,10 @@ def test_nothing_is_cut_in_a_pipe(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_the_next_command_works(tmp_path: Path) -> None:
-    write_run(tmp_path, 'it\'s a "run"', plan=[planned(*key, extra=[1, {"a": key[1]}]) for key in KEYS])
-    done = run_command(["profile", 'it\'s a "run".jsonl'], tmp_path)
+@pytest.mark.parametrize("stem", ['it\'s a "run"', "-r"])
+def test_the_next_command_works(stem: str, tmp_path: Path) -> None:
+    write_run(tmp_path, stem, plan=[planned(*key, extra=[1, {"a": key[1]}]) for key in KEYS])
+    done = run_command(["profile", f"./{stem}.jsonl"], tmp_path)
     printed = done.stdout.splitlines()[-1]
     shown = subprocess.run(["/bin/sh", "-c", f"{printed} -q"], cwd=tmp_path, capture_output=True, check=False)
     assert (shown.returncode, shown.stderr) == (0, b"")
@@ -112,3 +125,29 @@ def test_older_outputs_are_replaced_through_links(tmp_path: Path) -> None:
     assert run_command(["profile", "run.jsonl"], tmp_path).exit_code == 0
     assert (tmp_path / f"run{OUTPUTS[1]}").is_symlink()
     assert (tmp_path / "kept" / "agents.json").read_bytes().startswith(b'[{"mean/reward"')
+
+
+def test_what_a_run_calls_things_moves_no_cursor(tmp_path: Path) -> None:
+    nasty = "\x1b[31m red\nRollouts  9 of 9 finished"
+    write_run(
+        tmp_path,
+        plan=[planned(*key, f"agent {nasty}") for key in KEYS],
+        done=rollouts(KEYS[:2]),
+    )
+    failed = {"_ng_task_index": 1, "_ng_rollout_index": 0, "_ng_failure_class": f"class {nasty}"}
+    (tmp_path / f"run{FAILURES}").write_bytes(jsonl([failed]))
+    done = run_command(["profile", "run.jsonl", "--partial"], tmp_path)
+    shown = "\\u001b[31m red\\nRollouts"
+    assert f"agent {shown}" in done.stdout
+    assert f"class {shown}" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_rollouts_of_another_agent_than_planned_are_told(tmp_path: Path) -> None:
+    agents = ("planned", "another")
+    done = [rollout(*key, agent_ref={"name": agents[key == (1, 0)]}) for key in KEYS]
+    write_run(tmp_path, plan=[planned(*key, "planned") for key in KEYS], done=done)
+    told = run_command(["profile", "run.jsonl", "--json"], tmp_path)
+    (warning,) = object_of(told)["warnings"]
+    assert (warning["code"], warning["count"], warning["places"]) == ("other_agent", 1, ["run.jsonl:3"])
+    assert [agent["agent_ref"]["name"] for agent in agents_of(tmp_path)] == ["planned"]

@@ -115,6 +115,21 @@ class TestRun:
         (tmp_path / name).write_bytes(gz(LIKE_ROLLOUTS) if name.endswith(".gz") else LIKE_ROLLOUTS)
         assert_refused(run_command(["profile", name], tmp_path), 3, name, "no rollouts")
 
+    def test_failures_are_no_rollouts_also_where_they_are_said_to_be(self, tmp_path: Path) -> None:
+        write_run(tmp_path)
+        failed = {"_ng_task_index": 0, "_ng_rollout_index": 0, "_ng_failure_class": "judge_failed"}
+        (tmp_path / f"run{FAILURES}").write_bytes(jsonl([failed]))
+        done = run_command(["profile", "-r", f"run{FAILURES}", "-i", f"run{INPUTS}", "--partial"], tmp_path)
+        assert_refused(done, 3, f"run{FAILURES}: is called like what lies beside rollouts", "neither response nor reward")
+        (tmp_path / f"run{FAILURES}").write_bytes(jsonl(rollouts()))
+        done = run_command(["profile", "-r", f"run{FAILURES}", "-i", f"run{INPUTS}", "-o", "x"], tmp_path)
+        assert done.exit_code == 0, done.stderr
+
+    def test_folders_with_rollouts_are_named(self, tmp_path: Path) -> None:
+        for name in "abcd":
+            write_run(tmp_path / name)
+        assert_refused(run_command(["profile", "."], tmp_path), 3, "Name one: a, b, c, …; or")
+
     def test_what_was_meant_is_said(self, tmp_path: Path) -> None:
         write_run(tmp_path)
         done = run_command(["profile", f"run{INPUTS}"], tmp_path)

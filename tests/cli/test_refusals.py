@@ -257,3 +257,13 @@ def test_of_keys_tells_how_to_go_on(tmp_path: Path) -> None:
     write_run(tmp_path, "a b", done=rollouts([(0, 0)]))
     done = run_command(["profile", "a b.jsonl", "--counts"], tmp_path)
     assert_refused(done, 4, "1 of 4 finished (25.00 %)", "rollprof profile 'a b.jsonl' --counts --partial")
+    rest = "eval run --no-serve --resume"
+    assert f"gym {rest} --input 'a b{INPUTS}' --output 'a b.jsonl'" in done.stderr
+    assert f"-m rollprof {rest} --output 'a b.jsonl'" in done.stderr
+
+
+def test_of_an_option_without_its_value_is_no_other_command(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    done = run_command(["profile", "run.jsonl", "--nested"], tmp_path)
+    assert_refused(done, 2, "'--nested' requires an argument", "See rollprof profile --help.")
+    assert "is an option of" not in done.stderr
