@@ -47,7 +47,10 @@ ROLLOUT_COLUMNS = frozenset(
     (
         *KEY,
         *PLACE,
+        *INPUT_PLACE,
         *FINDINGS,
+        "_prompt_digest",
+        "_line_digest",
         "_agent",
         "_server",
         "_own_agent",

@@ -45,6 +45,8 @@ GROUPS = {"eval": "The same commands under the names of gym eval.", "env": "Serv
 HIDDEN = frozenset({"eval"})
 PANIC_OF_SYSTEM = re.compile(r"Os \{ code: (\d+)")
 """What Polars says when it gives up for want of, say, a thread."""
+NO_THREAD = "can't start new thread"
+"""What Python says when the system gives it none."""
 UNMAPPED = "failed to map segment"
 """What the loader of shared libraries says for want of memory."""
 UNKNOWN_OPTIONS = {"show": {"ignore_unknown_options": True}}  # -1:0 is a key
@@ -172,6 +174,8 @@ def _of_system(error: BaseException) -> RollprofError | None:
         reason, where = error.strerror, _shown(error.filename)
     elif isinstance(error, MemoryError) or UNMAPPED in str(error):
         reason, where = os.strerror(errno.ENOMEM), ""
+    elif isinstance(error, RuntimeError) and NO_THREAD in str(error):
+        reason, where = os.strerror(errno.EAGAIN), ""
     elif number := PANIC_OF_SYSTEM.search(str(error)):
         reason, where = os.strerror(int(number[1])), ""
     else:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pipeline.options import ProfileOptions
     from pipeline.report.remedies import There
     from pipeline.run import Run
+    from pipeline.sources.files import Source
     from pipeline.sources.runs import RunFiles
 
 MOST_THREADS = 1024
@@ -40,10 +41,9 @@ def limit_threads(workers: int) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def paths_of(files: RunFiles, inode: int | None = None) -> list[Path]:
-    """Every file of a run, or those with this inode."""
-    sources = (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)
-    return [source.path for source in sources if inode is None or source.inode == inode]
+def paths_of(files: RunFiles) -> list[Path]:
+    """Every file of a run."""
+    return [source.path for source in _sources(files)]
 
 
 def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
@@ -54,12 +54,17 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
     """
     try:
         inode = path.stat().st_ino
-    except OSError:  # nothing is there
+    except (FileNotFoundError, NotADirectoryError):  # nothing to overwrite
         return
-    kept = {os.path.realpath(one) for one in (*paths_of(files, inode), *more)}
+    alike = (source.path for source in _sources(files) if source.inode == inode)
+    kept = {os.path.realpath(one) for one in (*alike, *more)}
     if os.path.realpath(path) in kept:
         where = names.shown(path)
         raise UsageError("would overwrite what it is made from", where=where, hint="Choose another name with -o.")
+
+
+def _sources(files: RunFiles) -> tuple[Source, ...]:
+    return (*files.rollouts, *files.inputs, *files.failures, *files.verdicts)
 
 
 def placed(path: Path, *, replaced: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +19,8 @@ def profile(
         typer.Option("--output", "-o", metavar="STEM", help="STEM of the outputs; needed with several rollouts files."),
     ] = None,
     output_dir: Annotated[
-        Path | None, typer.Option(help="Folder for the outputs, made if need be; else beside the rollouts.")
+        str | None,
+        typer.Option(metavar="DIR", help="Folder for the outputs, made if need be; else beside the rollouts."),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", "--allow-partial-rollouts", help="Allow planned rollouts that are not there.")
@@ -38,11 +38,12 @@ def profile(
     Writes STEM_reward_profiling.jsonl, STEM_agent_metrics.json and STEM_repeat_level_metrics.json.
     """
     from pipeline.cli.opening import limit_threads
-    from pipeline.cli.profiling import Named, profile_run, stem_of
+    from pipeline.cli.profiling import Named, folder_of, profile_run, stem_of
 
     limit_threads(asked.workers)
     stem = None if output is None else stem_of(output)
-    named = Named(asked.run or (), asked.rollouts or (), asked.inputs or (), stem, output_dir)
+    folder = None if output_dir is None else folder_of(output_dir)
+    named = Named(asked.run or (), asked.rollouts or (), asked.inputs or (), stem, folder)
     from pipeline.options import ProfileOptions
 
     options = ProfileOptions(**asked.options(), partial=partial, counts=counts, min_completion=min_completion)

@@ -78,6 +78,17 @@ def stem_of(output: str) -> Path:
     return Path(output)
 
 
+def folder_of(output_dir: str) -> Path:
+    """The folder that the outputs go to.
+
+    Raises:
+        UsageError: It has no name.
+    """
+    if not output_dir:
+        raise UsageError("--output-dir needs a name", hint="This folder is called `.`.")
+    return Path(output_dir)
+
+
 def _stem(files: RunFiles, named: Named) -> Path:
     """The path that the outputs are named after, which must not be in the way of what is read."""
     from pipeline import names

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pipeline.cli.early import take_early
@@ -72,16 +73,20 @@ def started(sources: Sequence[Source], workers: int) -> Iterator[Pool | None]:
 
 @contextmanager
 def importing(module: str, *, wanted: bool) -> Iterator[None]:
-    """Imports a module beside the block, where workers are busy meanwhile."""
+    """Imports a module beside the block, where workers are busy meanwhile.
+
+    Raises:
+        Exception: It could not be imported; what the block raised then has the same cause.
+    """
     if not wanted:
         yield
         return
-    ahead = threading.Thread(target=__import__, args=(module,))
-    ahead.start()
-    try:
-        yield
-    finally:
-        ahead.join()
+    with ThreadPoolExecutor(1) as beside:
+        ahead = beside.submit(import_module, module)
+        try:
+            yield
+        finally:
+            ahead.result()
 
 
 def _is_cached(request: Request, options: ProfileOptions) -> bool:

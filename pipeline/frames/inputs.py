@@ -54,8 +54,10 @@ def scan_inputs(
     chosen = options or ReadOptions()
 
     def read() -> pl.DataFrame:
+        nonlocal begun
+        once, begun = begun, None  # after an error it is read anew
         request, workers = request_inputs(opened, chosen), jobs or chosen.jobs or usable_cores()
-        read_rows = frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)
+        read_rows = frame_of(request, workers=workers, progress=progress, begun=once, cached=chosen.cache)
         return planned_rollouts(read_rows, chosen, sources=len(opened))
 
     return lazy_frame(read)
@@ -99,8 +101,8 @@ def planned_rollouts(read_rows: pl.DataFrame, options: ReadOptions, *, sources: 
 
 def _without_copies(frame: pl.DataFrame, sources: int) -> pl.DataFrame:
     if sources <= 1:
-        return frame.drop("_digest", strict=False)
-    same = (*names.KEY, "_digest")
+        return frame.drop("_line_digest", strict=False)
+    same = (*names.KEY, "_line_digest")
     copies = pl.len().over(*same, "_file")
     kept = pl.col("_file").sort_by(-copies.cast(pl.Int64), "_file").first().over(*same)
-    return frame.filter(pl.col("_problem").is_not_null() | (pl.col("_file") == kept)).drop("_digest")
+    return frame.filter(pl.col("_problem").is_not_null() | (pl.col("_file") == kept)).drop("_line_digest")

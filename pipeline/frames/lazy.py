@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import polars as pl
 
 _failures: list[BaseException] = []
-"""What went wrong in the last collection, as it was raised. Only one thread at a time may read."""
+"""What went wrong in the last reading, as it was raised. Only one thread at a time may collect with `collect_all`."""
 
 
 def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
-    """A LazyFrame over what `read` gives; it is called at most once, however often the frame is collected.
+    """A LazyFrame over what `read` gives; it is called until it succeeds, and then no more.
 
-    It is called while the plan is resolved. Polars' own way to a source in Python imports PyArrow where that is
-    installed, which takes longer than to profile a few rollouts.
+    It is called while the plan is resolved, and Polars holds the frame's lock meanwhile: collect the frame once before
+    other threads build upon it. Errors come out of Polars' own `collect` with their type where they can be made from
+    one text. (Polars' own way to a source in Python imports PyArrow where that is installed, which takes longer than to
+    profile a few rollouts.)
     """
     lock = threading.Lock()
     kept: list[pl.LazyFrame] = []
@@ -29,7 +31,7 @@ def lazy_frame(read: Callable[[], pl.DataFrame]) -> pl.LazyFrame:
                 try:
                     kept.append(read().lazy())
                 except BaseException as error:
-                    _failures.append(error)
+                    _failures[:] = [error]
                     raise
             return kept[0]
 
@@ -75,8 +77,8 @@ def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
     try:
         return pl.collect_all(frames, engine="in-memory")
     except BaseException:
-        if _failures:
-            raise _failures[0] from None
+        while _failures:
+            raise _failures.pop() from None
         raise
 
 

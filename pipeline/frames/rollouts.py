@@ -39,7 +39,7 @@ def scan_rollouts(
 
     Columns: `_ng_task_index`, `_ng_rollout_index` (Int64), `_source` (String, the file), `_file` (UInt32, its
     number), `_line`, `_offset`, `_length` (Int64; lines from 1, bytes), `_agent`, `_server` (String), `_masked`
-    (Boolean), `_flags` (UInt8, see `sources.rollouts`), `_unfinite` (UInt32, numbers left out of the row),
+    (Boolean), `_flags` (UInt8, see `sources.plans`), `_unfinite` (UInt32, numbers left out of the row),
     `_shape` (String, JSON of the row's metrics in order), `_problem` (String), `_torn` (Boolean), then a column a
     metric (Int64, or Float64 where any value is not a 64-bit whole number; those beyond 2^53 are rounded there).
     A line that could not be used is a row whose `_problem` says why; its other values are null. With
@@ -59,9 +59,11 @@ def scan_rollouts(
     opened = opened_sources(sources)
 
     def read() -> pl.DataFrame:
+        nonlocal begun
+        once, begun = begun, None  # after an error it is read anew
         dumps, exports, profiles = kinds_of(opened)
         request, workers = request_rollouts(dumps, chosen), chosen.jobs or usable_cores()
-        read_rows = [frame_of(request, workers=workers, progress=progress, begun=begun, cached=chosen.cache)]
+        read_rows = [frame_of(request, workers=workers, progress=progress, begun=once, cached=chosen.cache)]
         if exports:
             read_rows.append(exported_rows(exports, chosen, first_number=len(dumps)))
         if profiles:
@@ -115,7 +117,7 @@ def prepared(frame: pl.DataFrame, options: ReadOptions) -> Prepared:
     raw, unfinite = without_infinities({metric_of(name): frame[name] for name in columns}, len(frame))
     if "_unfinite" in frame.columns:  # an export tells of what was left out when it was made
         unfinite += frame["_unfinite"].fill_null(0).cast(pl.UInt32)
-    rows = frame.drop(*columns, "_prompt", strict=False).with_columns(_unfinite=unfinite)
+    rows = frame.drop(*columns, "_prompt_digest", strict=False).with_columns(_unfinite=unfinite)
     return Prepared(rows, raw, measured_rows(rows, options))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Callable
 
@@ -58,12 +59,13 @@ def gather(
         full: Called after each chunk; it may take rows.
     """
     gathered = Gathered(reading.sources)
-    for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
-        gathered.add(chunk, [segment.source for segment in job.segments])
-        if full is not None:
-            full(gathered)
-        if progress is not None:
-            progress(chunk.bytes)
+    with contextlib.closing(reading.chunks):  # an error ends its workers at once, however long somebody keeps it
+        for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
+            gathered.add(chunk, [segment.source for segment in job.segments])
+            if full is not None:
+                full(gathered)
+            if progress is not None:
+                progress(chunk.bytes)
     return gathered
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -68,10 +69,11 @@ class Tally:
         """The same reading; what is taken from it is counted."""
         return replace(reading, chunks=self._watched(reading))
 
-    def _watched(self, reading: Reading) -> Iterator[Chunk]:
-        for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
-            self._add(job, chunk)
-            yield chunk
+    def _watched(self, reading: Reading) -> Generator[Chunk, None, None]:
+        with contextlib.closing(reading.chunks):
+            for job, chunk in zip(reading.jobs, reading.chunks, strict=True):
+                self._add(job, chunk)
+                yield chunk
         self.whole = True
 
     def _add(self, job: Job, chunk: Chunk) -> None:

@@ -38,7 +38,7 @@ def request_inputs(sources: Sequence[Source], options: ReadOptions | None = None
 class Inputs(Builder):
     """Planned rollouts: both indices, agent and server."""
 
-    columns = (*names.KEY, *names.PLACE, "_labels", "_digest")
+    columns = (*names.KEY, *names.PLACE, "_labels", "_line_digest")
     labels = ("_agent", "_server")
 
     def __init__(self, *, digests: bool, context: Context | None = None) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline import names
 from pipeline.sources import fields, rows
 from pipeline.sources.columns import Column
 from pipeline.sources.context import Context, Scalar, Texts
+from pipeline.sources.held import Held
 from pipeline.sources.lines import Segment, lines_of
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def read(job: Job, builder: Builder) -> Chunk:
     bad: list[BadLine] = []
     read = 0
     add = builder.add
-    with _no_garbage_collection(), rows.numbers_of_any_length():
+    with _no_garbage_collection, rows.numbers_of_any_length():
         for segment in job.segments:
             line = 0
             source = segment.source
@@ -211,16 +211,19 @@ def read(job: Job, builder: Builder) -> Chunk:
     return builder.chunk(lines, bad, read)
 
 
-@contextlib.contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Rows make no cycles, and a collector that goes through millions of their cells in vain is slow."""
+def _stop_collector() -> bool:
     enabled = gc.isenabled()
     gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    return enabled
+
+
+def _start_collector(enabled: bool) -> None:  # noqa: FBT001 - it is what `_stop_collector` has said
+    if enabled:
+        gc.enable()
+
+
+_no_garbage_collection = Held(_stop_collector, _start_collector)
+"""Rows make no cycles, and a collector that goes through millions of their cells in vain is slow."""
 
 
 def _reason(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class Reading:
 
     sources: tuple[Source, ...]
     jobs: list[Job]
-    chunks: Iterator[Chunk]
+    chunks: Generator[Chunk, None, None]
 
 
 class Begun(NamedTuple):
@@ -93,7 +93,7 @@ def begin(request: Request, *, workers: int, pool: Pool | None = None, ahead: in
     return Reading(request.sources, jobs, _while_unchanged(request.sources, chunks))
 
 
-def _while_unchanged(sources: Sequence[Source], chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+def _while_unchanged(sources: Sequence[Source], chunks: Iterator[Chunk]) -> Generator[Chunk, None, None]:
     """The chunks, if none of their sources was written over before the last of them came."""
     yield from chunks
     for source in sources:

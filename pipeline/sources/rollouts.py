@@ -71,7 +71,7 @@ class Rollouts(Builder):
     metrics in the same order are of one shape, and the numbers of those that are of the same types too are one block.
     """
 
-    columns = (*names.KEY, *names.PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt")
+    columns = (*names.KEY, *names.PLACE, "_labels", "_masked", "_flags", "_shape", "_prompt_digest")
     labels = ("_agent", "_server")
 
     def __init__(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pipeline import names
+from pipeline.sources.held import Held
 from pipeline.sources.lines import BYTE_ORDER_MARK
 from pipeline.sources.text import plain_no_numbers
 
@@ -79,15 +80,20 @@ def _check_text(line: memoryview) -> None:
         raise BadLineError(f"is not JSON (a NUL at byte {bytes(line).index(0)})")
 
 
+def _lift_limit() -> int:
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    return limit
+
+
+_any_length = Held(_lift_limit, sys.set_int_max_str_digits)
+
+
 @contextlib.contextmanager
 def numbers_of_any_length() -> Iterator[None]:
     """Lets whole numbers of any length be read; Python refuses those of more than 4300 digits otherwise."""
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(0)
-    try:
+    with _any_length:
         yield
-    finally:
-        sys.set_int_max_str_digits(limit)
 
 
 def last(row: Any, key: str) -> Any:

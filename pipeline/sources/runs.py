@@ -132,12 +132,12 @@ class _Found:
 
     def leave_out_profiles(self) -> None:
         """Leaves out the profiles whose own rollouts are there too: a rollout counts once."""
-        profiles = [path for path in self.rollouts if path.name.endswith(names.TASKS_FILE)]
-        if not profiles:
+        may_be = [path for path in self.rollouts if path.name.endswith(names.TASKS_FILE) or path.is_symlink()]
+        if not may_be:
             return
         files = filter(is_file, self.rollouts)
         own = {os.path.realpath(names.sibling(names.stem_of(path), names.TASKS_FILE)) for path in files}
-        for path in [path for path in profiles if os.path.realpath(path) in own]:
+        for path in [path for path in may_be if os.path.realpath(path) in own]:
             del self.rollouts[path]
             self.notes.append(("left out", f"{names.shown(path)} (a profile, whose rollouts are named too)"))
 

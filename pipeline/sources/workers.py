@@ -91,6 +91,8 @@ class Pool:
     def end(self) -> None:
         """Ends the workers, whatever they do."""
         self._kill()
+        if sys.is_finalizing():  # the threads stand still, and may hold what closing a pipe would wait for
+            return
         forget(self._key)
         for _ in self._threads:
             self._todo.put(None)

@@ -76,6 +76,38 @@ def test_threads_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     assert not started[0].is_alive()
 
 
+NO_THREADS = """
+import threading
+def start(thread): raise RuntimeError("can't start new thread")
+from rollprof import command
+threading.Thread.start = start
+command()
+"""
+NO_MEMORY = """
+import sys
+class Full:
+    def find_spec(self, name, path=None, target=None):
+        if name == "polars":
+            raise ImportError("polars.so: failed to map segment from shared object")
+sys.meta_path.insert(0, Full())
+from rollprof import command
+command()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(NO_THREADS, "Resource temporarily unavailable"), (NO_MEMORY, "Cannot allocate memory")]
+)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_the_system_does_not_give(code: str, words: str, jobs: str, folder: Path, tmp_path: Path) -> None:
+    args = ["profile", str(folder / "run.jsonl"), "-o", "x", "--no-cache", "--jobs", jobs]
+    done = run(args, tmp_path, program=(sys.executable, "-c", code))
+    if (code, jobs) == (NO_THREADS, "2"):
+        words = "worker processes cannot be started"
+    assert_refused(done, 3, words)
+    assert list(tmp_path.iterdir()) == []
+
+
 def without_privileges() -> None:
     """As for any other user, what a file's mode forbids is forbidden for root too."""
     for capability in (OVERRIDE, READ_SEARCH):

@@ -14,6 +14,7 @@ from tests.cli.run_files import (
     KEYS,
     OUTPUTS,
     agents_of,
+    assert_refused,
     object_of,
     outputs_of,
     rollout,
@@ -125,6 +126,17 @@ def test_older_outputs_are_replaced_through_links(tmp_path: Path) -> None:
     assert run_command(["profile", "run.jsonl"], tmp_path).exit_code == 0
     assert (tmp_path / f"run{OUTPUTS[1]}").is_symlink()
     assert (tmp_path / "kept" / "agents.json").read_bytes().startswith(b'[{"mean/reward"')
+
+
+@pytest.mark.parametrize("given", [f"x{OUTPUTS[1]}", "link.jsonl"])
+def test_inputs_are_not_overwritten(given: str, tmp_path: Path) -> None:
+    write_run(tmp_path)
+    inputs = (tmp_path / f"run{INPUTS}").rename(tmp_path / f"x{OUTPUTS[1]}")
+    (tmp_path / "link.jsonl").symlink_to(inputs.name)
+    before = inputs.read_bytes()
+    done = run_command(["profile", "-r", "run.jsonl", "-i", given, "-o", "x"], tmp_path)
+    assert_refused(done, 2, f"x{OUTPUTS[1]}: would overwrite what it is made from")
+    assert inputs.read_bytes() == before
 
 
 def test_what_a_run_calls_things_moves_no_cursor(tmp_path: Path) -> None:

@@ -120,7 +120,9 @@ class TestRun:
         failed = {"_ng_task_index": 0, "_ng_rollout_index": 0, "_ng_failure_class": "judge_failed"}
         (tmp_path / f"run{FAILURES}").write_bytes(jsonl([failed]))
         done = run_command(["profile", "-r", f"run{FAILURES}", "-i", f"run{INPUTS}", "--partial"], tmp_path)
-        assert_refused(done, 3, f"run{FAILURES}: is called like what lies beside rollouts", "neither response nor reward")
+        assert_refused(
+            done, 3, f"run{FAILURES}: is called like what lies beside rollouts", "neither response nor reward"
+        )
         (tmp_path / f"run{FAILURES}").write_bytes(jsonl(rollouts()))
         done = run_command(["profile", "-r", f"run{FAILURES}", "-i", f"run{INPUTS}", "-o", "x"], tmp_path)
         assert done.exit_code == 0, done.stderr

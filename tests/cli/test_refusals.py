@@ -89,6 +89,7 @@ def nothing(_folder: Path) -> None:
         (packed, ["run.jsonl"], 3, ["run.jsonl: is packed with xz", "gzip or zstd"]),
         (planned_twice, ["run.jsonl"], 4, ["8 input rows share", "--rollouts-only"]),
         (nothing, ["run.jsonl", "-i", "run.jsonl"], 2, ["run.jsonl: is named as rollouts and as inputs"]),
+        (nothing, ["run.jsonl", "--output-dir", ""], 2, ["--output-dir needs a name"]),
         (nothing, ["run.jsonl", "-o", "new/"], 2, ["new/: is a folder", "--output-dir"]),
         (nothing, ["/dev/null", "-o", "x"], 3, ["/dev/null: a pipe has no inputs file"]),
         (inputs_are_a_folder, ["run.jsonl"], 3, [f"run{INPUTS}"]),

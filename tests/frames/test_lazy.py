@@ -1,8 +1,10 @@
 """A source is read once, when it is first needed; what goes wrong then comes out as it was."""
 
+import gc
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,9 @@ from pipeline.frames.rollouts import scan_rollouts
 from pipeline.profile.agents import profile_agents
 from pipeline.profile.repeats import profile_repeats
 from pipeline.profile.tasks import profile_tasks
+from pipeline.sources.files import open_source
+from pipeline.sources.readings import begin
+from pipeline.sources.rollouts import request_rollouts
 from tests.runs import finished, jsonl
 
 FRAME = pl.DataFrame({"a": [1, 2, 3], "b": [True, None, False]})
@@ -165,6 +170,45 @@ def test_after_an_error_the_next_reading_may_succeed() -> None:
     with pytest.raises(KeyboardInterrupt):
         collect(frame)
     assert collect(frame).equals(FRAME)
+
+
+def test_a_reading_that_had_begun_is_begun_anew_after_an_error(file: Path) -> None:
+    source = open_source(file)
+    frame = scan_rollouts([source], begun=begin(request_rollouts([source]), workers=1))
+    moved = file.rename(file.with_suffix(".moved"))
+    with pytest.raises(SourceError, match="No such file"):
+        collect(frame)
+    with pytest.raises(SourceError, match="No such file"):
+        collect(frame)
+    moved.rename(file)
+    assert len(collect(frame)) == 3
+
+
+@pytest.mark.parametrize("ask", [pl.LazyFrame.collect, pl.LazyFrame.collect_schema])
+def test_an_error_keeps_its_type_where_polars_is_asked(ask: Callable[[pl.LazyFrame], object], file: Path) -> None:
+    frame = scan_rollouts(file)
+    file.unlink()
+    with pytest.raises(SourceError, match="No such file"):
+        ask(frame)
+
+
+def test_errors_that_are_told_are_not_kept() -> None:
+    held = weakref.WeakSet[Exception]()
+
+    def read() -> pl.DataFrame:
+        error = OwnError("a bug")
+        held.add(error)
+        raise error
+
+    for _ in range(3):
+        with pytest.raises(OwnError):
+            lazy_frame(read).collect()
+    gc.collect()
+    assert len(held) <= 1
+    with pytest.raises(OwnError):
+        collect(lazy_frame(read))
+    gc.collect()
+    assert not held
 
 
 def test_an_error_of_another_frame_is_not_told_again() -> None:

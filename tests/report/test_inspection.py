@@ -1,6 +1,6 @@
 """Facts of a run from frames and tallies."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,14 +34,14 @@ def inspecting(request: Request, *, segment_bytes: int | None = None) -> Watched
             )
             for cut in cuts
         ]
-        reading = replace(reading, jobs=jobs, chunks=map(counting.read, jobs))
+        reading = replace(reading, jobs=jobs, chunks=(counting.read(job) for job in jobs))
     return Watched(tally, tally.watch(reading))
 
 
 def failing(files: RunFiles, where: str) -> Watched:
     """A reading of inputs that fails with an error of a file."""
 
-    def chunks() -> Iterator[Chunk]:
+    def chunks() -> Generator[Chunk, None, None]:
         raise SourceError("cannot be read", where=where)
         yield
 

@@ -10,6 +10,8 @@ import pytest
 import pipeline
 from pipeline.errors import UsageError
 from pipeline.options import ProfileOptions
+from pipeline.sources.inputs import Inputs
+from pipeline.sources.rollouts import Rollouts
 from tests.runs import Content, Row, finished, jsonl, planned
 
 
@@ -115,6 +117,16 @@ def test_a_field_is_a_column_where_no_row_has_it(tmp_path: Path) -> None:
 def test_fields_that_cannot_be(field: str) -> None:
     with pytest.raises(UsageError, match="--field"):
         ProfileOptions(fields=(field,))
+
+
+def test_no_field_takes_the_name_of_a_column(tmp_path: Path) -> None:
+    columns = rollouts_of(tmp_path, [finished()], [planned()]).columns
+    own = [name for name in {*columns, *Rollouts.columns, *Inputs.columns} if name.startswith("_")]
+    assert len(own) > 20
+    for name in own:
+        with pytest.raises(UsageError, match="is taken"):
+            ProfileOptions(fields=(f"{name}=row.a",))
+    assert ProfileOptions(fields=("prompt=row.a", "digest=row.b")).fields
 
 
 def test_lines_that_cannot_be_used_shift_nothing(tmp_path: Path) -> None:
