@@ -69,6 +69,7 @@ pipeline.scan_rollouts("run.jsonl", pipeline.ReadOptions(jobs=2), progress=progr
 
 def test_a_script_is_interrupted_between_two_chunks(tmp_path: Path) -> None:
     write_run(tmp_path, done=[rollout(task, 0, text="x" * 8000) for task in range(16000)])
-    done = end_of(start([], tmp_path, program=(sys.executable, "-c", STOPPED)))
-    assert done.exit_code == -signal.SIGINT
-    assert "Fatal" not in done.stderr
+    for _ in range(3):  # what it once did at its end, it did most times
+        done = end_of(start([], tmp_path, program=(sys.executable, "-c", STOPPED)))
+        assert done.exit_code == -signal.SIGINT
+        assert "Fatal" not in done.stderr
