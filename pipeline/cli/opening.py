@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from pipeline import names
@@ -52,10 +52,9 @@ def check_kept(path: Path, files: RunFiles, more: Sequence[Path] = ()) -> None:
     Raises:
         UsageError: The output is a file of the run.
     """
-    try:
+    inode = None
+    with suppress(FileNotFoundError, NotADirectoryError):  # no file of the run, but one of the others may be to come
         inode = path.stat().st_ino
-    except (FileNotFoundError, NotADirectoryError):  # nothing to overwrite
-        return
     alike = (source.path for source in _sources(files) if source.inode == inode)
     kept = {os.path.realpath(one) for one in (*alike, *more)}
     if os.path.realpath(path) in kept:

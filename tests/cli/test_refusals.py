@@ -266,5 +266,5 @@ def test_of_keys_tells_how_to_go_on(tmp_path: Path) -> None:
 def test_of_an_option_without_its_value_is_no_other_command(tmp_path: Path) -> None:
     write_run(tmp_path)
     done = run_command(["profile", "run.jsonl", "--nested"], tmp_path)
-    assert_refused(done, 2, "'--nested' requires an argument", "See rollprof profile --help.")
+    assert_refused(done, 2, "'--nested' requires an argument", "rollprof profile --help.")
     assert "is an option of" not in done.stderr

@@ -121,8 +121,9 @@ def test_fields_that_cannot_be(field: str) -> None:
 
 def test_no_field_takes_the_name_of_a_column(tmp_path: Path) -> None:
     columns = rollouts_of(tmp_path, [finished()], [planned()]).columns
-    own = [name for name in {*columns, *Rollouts.columns, *Inputs.columns} if name.startswith("_")]
-    assert len(own) > 20
+    read = {*Rollouts.columns, *Inputs.columns} - {"_labels"}  # which becomes texts before there are fields
+    own = [name for name in {*columns, *read} if name.startswith("_")]
+    assert len(own) > 15
     for name in own:
         with pytest.raises(UsageError, match="is taken"):
             ProfileOptions(fields=(f"{name}=row.a",))

@@ -211,7 +211,11 @@ def test_inputs_that_are_named_win_over_those_beside(tmp_path: Path) -> None:
 
 def test_rollouts_that_are_named_as_such_are_taken_whatever_they_are_called(tmp_path: Path) -> None:
     make(tmp_path, "run_failures.jsonl", "run_materialized_inputs.jsonl")
-    found = find_run(rollouts=[tmp_path / "run_failures.jsonl"], inputs=[tmp_path / "run_materialized_inputs.jsonl"])
+    named, inputs = [tmp_path / "run_failures.jsonl"], [tmp_path / "run_materialized_inputs.jsonl"]
+    with pytest.raises(SourceError, match="is called like what lies beside rollouts"):
+        find_run(rollouts=named, inputs=inputs)
+    named[0].write_bytes(ROLLOUTS)
+    found = find_run(rollouts=named, inputs=inputs)
     assert names_of(found, tmp_path)["rollouts"] == ["run_failures.jsonl"]
 
 
@@ -271,7 +275,7 @@ def test_folders_of_runs_are_told(tmp_path: Path) -> None:
         find_run([tmp_path])
     assert (
         refused.value.hint
-        == "Name one: " + ", ".join(str(tmp_path / run) for run in "abc") + "; or several as one run, with -o STEM."
+        == "Name one: " + ", ".join(str(tmp_path / run) for run in "abc") + ", …; or several as one run, with -o STEM."
     )
     with pytest.raises(SourceError, match="no rollouts found\n"):
         find_run([tmp_path / "g"])
