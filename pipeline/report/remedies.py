@@ -23,6 +23,10 @@ REMEDY = {
     "extra_rollouts": "Give the inputs that planned them, or leave them out with --on-extra drop.",
     "missing_rollouts": "Profile what is there with --partial, or collect the rest.",
 }
+TWICE_PLANNED_AND_DONE = (
+    "Each (task, rollout) may be planned once: mend the inputs, or use --rollouts-only, and choose with --on-duplicate "
+    "first or --on-duplicate last."
+)
 NUMBER = "Rows without indices are numbered by their prompt with --rollouts-only --assign-indices."
 NOT_ONE = {
     "rollouts": "Not one line of the rollouts can be used: mend them, or name others.",
@@ -86,6 +90,8 @@ def remedies(found: Mapping[str, pl.DataFrame], *, unusable: Sequence[str], keys
         if kind == "malformed" and unusable:
             unnumbered = "rollouts" in unusable and (_of_role(rows, "rollouts")["_problem"] == NO_INDICES).all()
             yield from [NUMBER] if unnumbered else [NOT_ONE[role] for role in unusable]
+        elif kind == "duplicate_inputs" and "duplicate_rollouts" in found:
+            yield TWICE_PLANNED_AND_DONE
         elif kind == "duplicate_rollouts" and keys is not None:
             yield from filter(None, [_two_runs(rows, keys)])
             if "duplicate_inputs" not in found:  # else they are refused all the same

@@ -115,7 +115,7 @@ class _Found:
     def told(self) -> Iterator[str]:
         """What was taken for what, a line each; of many files of a role the first few and the number of the rest."""
         for role in dict.fromkeys(role for role, _ in self.notes):
-            of_role = [what for told, what in self.notes if told == role]
+            of_role = list(dict.fromkeys(what for told, what in self.notes if told == role))
             yield from (f"{role}: {what}" for what in of_role[:SHOWN])
             if len(of_role) > SHOWN:
                 yield f"{role}: … and {len(of_role) - SHOWN:,} more"

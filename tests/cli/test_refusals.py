@@ -199,6 +199,15 @@ def test_of_two_runs_asks_whether_they_are(tmp_path: Path) -> None:
     assert asked not in done.stderr
 
 
+def test_of_keys_that_are_planned_and_done_twice_names_both_ways_out(tmp_path: Path) -> None:
+    keys = [*KEYS, KEYS[0]]
+    write_run(tmp_path, plan=[planned(*key) for key in keys], done=rollouts(keys))
+    ways = ["--rollouts-only", "--on-duplicate first"]
+    assert_refused(run_command(["profile", "run.jsonl"], tmp_path), 4, *ways)
+    done = run_command(["profile", "run.jsonl", *" ".join(ways).split()], tmp_path)
+    assert done.exit_code == 0, done.stderr
+
+
 def test_of_shards_that_share_a_few_keys_does_not_ask(tmp_path: Path) -> None:
     write_run(tmp_path, "p0", plan=[planned(task) for task in range(9)], done=rollouts((task, 0) for task in range(5)))
     (tmp_path / "p1.jsonl").write_bytes(jsonl(rollouts((task, 0) for task in range(4, 9))))
