@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pipeline import names
@@ -18,9 +18,10 @@ def command_line(*words: str | Path) -> str:
     return shlex.join([*_program(), *map(names.shown, arguments)])
 
 
-def as_called(text: str) -> str:
-    """The text, in which commands that are written `rollprof …` are as they were called this time."""
-    return re.sub(r"\brollprof (?=[a-z])", f"{command_line()} ".replace("\\", r"\\"), text)
+def as_called(text: str, commands: Iterable[str]) -> str:
+    """The text, in which these commands, written `rollprof COMMAND`, are as they would be typed this time."""
+    words = "|".join(sorted({command.split()[0] for command in commands}))
+    return re.sub(rf"\brollprof (?=(?:{words})\b)", lambda _found: f"{command_line()} ", text)
 
 
 def going_on(*, max_attempts: int | None = None) -> str:

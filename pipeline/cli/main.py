@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _run(given)
         flush_result()
     except RollprofError as error:
-        error.hint = as_called(error.hint)
+        error.hint = as_called(error.hint, COMMANDS)
         console.refuse(error)
         code = int(error.exit_code)
     except UnicodeEncodeError as error:
