@@ -19,9 +19,12 @@ def command_line(*words: str | Path) -> str:
 
 
 def as_called(text: str, commands: Iterable[str]) -> str:
-    """The text, in which these commands, written `rollprof COMMAND`, are as they would be typed this time."""
+    """The text, in which these commands, written `rollprof COMMAND`, are as they would be typed this time.
+
+    Those that are told with a path or as Python's module are that already.
+    """
     words = "|".join(sorted({command.split()[0] for command in commands}))
-    return re.sub(rf"\brollprof (?=(?:{words})\b)", lambda _found: f"{command_line()} ", text)
+    return re.sub(rf"(?<![\w/.-])(?<!-m )rollprof (?=(?:{words})\b)", lambda _found: f"{command_line()} ", text)
 
 
 def going_on(*, max_attempts: int | None = None) -> str:

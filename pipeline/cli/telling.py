@@ -66,9 +66,9 @@ def refuse_faults(problems: pl.DataFrame, summary: Summary, options: ProfileOpti
         if len(error.counts) == 1:
             again = command_line(*sys.argv[1:], "--partial")
             error.hint += f"\nWith what is there: {again}"
-        from pipeline.output.resuming import going_on
+        from pipeline.output.resuming import commands_for_the_rest
 
-        for command in going_on(files):
+        for command in commands_for_the_rest(files):
             error.hint += f"\nThe rest:           {command}"
         error.facts = {"completion": summary.completion, "accounting": _accounting(summary)}
     raise error

@@ -77,7 +77,7 @@ def collect_all(frames: Iterable[pl.LazyFrame]) -> list[pl.DataFrame]:
     try:
         return pl.collect_all(frames, engine="in-memory")
     except BaseException:
-        while _failures:
+        if _failures:
             raise _failures.pop() from None
         raise
 

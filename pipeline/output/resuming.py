@@ -21,6 +21,7 @@ from pipeline.words import counted
 
 PLAIN = ".jsonl"
 SHOWN = 5
+UNKNOWN_REST = "gym eval run --no-serve --resume, or rollprof eval run --resume, with what it was begun with"
 
 
 class Pair(NamedTuple):
@@ -57,17 +58,13 @@ class Pair(NamedTuple):
         ]
 
 
-def going_on(files: RunFiles) -> list[str]:
-    """What collects the planned rollouts of a run that are not finished, as far as the names of its files tell.
-
-    Args:
-        files: The files of the run.
-    """
+def commands_for_the_rest(files: RunFiles) -> list[str]:
+    """What collects the planned rollouts of a run that are not finished, as far as the names of its files tell."""
     pairs = []
     for inputs in files.inputs:
         with contextlib.suppress(SourceError):  # no collection would find these
             pairs.append(_pair(inputs, files.rollouts))
-    return [command for pair in pairs for command in pair.commands()]
+    return [command for pair in pairs for command in pair.commands()] or [UNKNOWN_REST]
 
 
 def resumable(run: Run) -> dict[str, Pair]:

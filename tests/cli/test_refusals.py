@@ -272,6 +272,13 @@ def test_of_keys_tells_how_to_go_on(tmp_path: Path) -> None:
     assert f"-m rollprof {rest} --output 'a b.jsonl'" in done.stderr
 
 
+def test_of_keys_tells_how_to_go_on_where_the_names_do_not_say(tmp_path: Path) -> None:
+    write_run(tmp_path, done=rollouts([(0, 0)]))
+    (tmp_path / f"run{INPUTS}").rename(tmp_path / "plan.jsonl")
+    done = run_command(["profile", "-r", "run.jsonl", "-i", "plan.jsonl"], tmp_path)
+    assert_refused(done, 4, "The rest:", "gym eval run --no-serve --resume, or", "with what it was begun with")
+
+
 def test_of_an_option_without_its_value_is_no_other_command(tmp_path: Path) -> None:
     write_run(tmp_path)
     done = run_command(["profile", "run.jsonl", "--nested"], tmp_path)
